@@ -46,6 +46,9 @@ export type ReachQuery = {
   readonly limit: number
 }
 
+/** Fewer keys that begin so are looked up one by one; of more, the newest are soon found among all. */
+export const FEW_KEYS = 1000
+
 /** So many are compared by how well they fit: the newest. */
 const RANKED = 200
 

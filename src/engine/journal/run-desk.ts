@@ -125,19 +125,15 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
 /** R-MEM-21: named after the effect, so whoever performs it again, and a replay, which is told of it, name it so, too. */
 const newName = ({ runId, id }: DeskSeat): string => `${runId}:${id.slice(0, 12)}`
 
-/** No scope has more entries than writes, so most are not counted. What others write meanwhile may go a little beyond. */
+/** What has expired leaves room, and is looked for only then. What others write meanwhile may go a little beyond. */
 async function isFull({ store, settings }: RunDeskDeps, { tenant, desk }: DeskSeat, space: Space): Promise<boolean> {
   const limit = settings.maxEntries[space]
   const [reach] = desk[space]?.view ?? []
   if (reach === undefined) return false
   const { scope, at } = reach
-  const heads = await store.heads(
-    tenant,
-    space === 'memory' ? scope : undefined,
-    space === 'memory' ? undefined : scope,
-  )
-  if (heads[space] < limit) return false
-  const rows = await entriesIn(store, tenant, space, [{ scope, upTo: heads[space], runs: [], at }], { limit })
+  if ((await store.countEntries(tenant, space, scope)) < limit) return false
+  const now = { scope, upTo: Number.MAX_SAFE_INTEGER, runs: [], at }
+  const rows = await entriesIn(store, tenant, space, [now], { limit })
   return rows.length >= limit
 }
 

@@ -81,13 +81,15 @@ function toldOutside(journal: JournalTables, tenant: string, outside: OutsideWri
   }
 }
 
+export const entriesOf = ({ rows }: Scope): number =>
+  rows.filter(({ until, write }) => until === null && write.op === 'put').length
+
 export function scopesOf(journal: JournalTables, tenant: string, space: Space, after?: string): ScopeRow[] {
   const scopes = [...journal.scopes.values()].filter(
     one => one.tenant === tenant && one.space === space && (after === undefined || one.scope > after),
   )
-  const entries = ({ rows }: Scope) => rows.filter(({ until, write }) => until === null && write.op === 'put').length
   return scopes
-    .map(one => ({ scope: one.scope, head: one.head, entries: entries(one), horizon: one.horizon }))
+    .map(one => ({ scope: one.scope, head: one.head, entries: entriesOf(one), horizon: one.horizon }))
     .sort((a, b) => (a.scope < b.scope ? -1 : 1))
 }
 

@@ -20,7 +20,7 @@ import { tagWord } from '../journal-words.js'
 import { refuseControls } from '../storable-text.js'
 import { refuseErased } from './erasures.js'
 import { sharedBy } from './journal-commit.js'
-import { collect, destroy, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
+import { collect, destroy, entriesOf, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
 import { contentKey, type Published, publishedIn, scopeOf, toRow, wordsOfWrite, writeNamed } from './journal-tables.js'
 import { emptyTables, type Tables } from './tables.js'
 
@@ -39,6 +39,10 @@ export class MemoryJournal implements Journal, JournalKeeping {
       memory: memoryScope === undefined ? 0 : head('memory', memoryScope),
       workspace: head('workspace', workspaceScope),
     }
+  }
+
+  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
+    return entriesOf(scopeOf(this.tables.journal, tenant, space, scope))
   }
 
   async keepContent(content: Content): Promise<void> {

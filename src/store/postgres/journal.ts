@@ -23,7 +23,7 @@ import { PostgresKeeping } from './keeping.js'
 import { journalRowsIn } from './read-journal.js'
 import { SQL } from './statements.js'
 
-type HeadRow = { readonly space: Space; readonly head: number; readonly horizon: number }
+type HeadRow = { readonly space: Space; readonly head: number; readonly horizon: number; readonly entries: number }
 
 /** The part of the store that keeps memory and workspaces. */
 export class PostgresJournal extends PostgresKeeping implements Journal, JournalKeeping {
@@ -37,6 +37,10 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
     const rows = await this.queries.readAll<HeadRow>(SQL.journalHeads, tenant, memoryScope ?? null, workspaceScope)
     const head = (of: Space) => rows.find(({ space }) => space === of)?.head ?? 0
     return { memory: head('memory'), workspace: head('workspace') }
+  }
+
+  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
+    return (await this.#scope(tenant, space, scope))?.entries ?? 0
   }
 
   async keepContent(content: Content): Promise<void> {
@@ -100,13 +104,17 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
   }
 
   async horizonOf(tenant: string, space: Space, scope: string): Promise<number> {
-    const scopes = space === 'memory' ? [scope, null] : [null, scope]
-    return (await this.queries.readOne<HeadRow>(SQL.journalHeads, tenant, ...scopes))?.horizon ?? 0
+    return (await this.#scope(tenant, space, scope))?.horizon ?? 0
   }
 
   async destroyContent(tenant: string, space: Space, scope: string, { ref, id }: Key): Promise<number> {
     return (await this.queries.answer<{ destroyed: number }>(SQL.destroyContent, tenant, space, scope, ref, id))
       .destroyed
+  }
+
+  #scope(tenant: string, space: Space, scope: string): Promise<HeadRow | undefined> {
+    const scopes = space === 'memory' ? [scope, null] : [null, scope]
+    return this.queries.readOne<HeadRow>(SQL.journalHeads, tenant, ...scopes)
   }
 }
 

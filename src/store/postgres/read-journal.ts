@@ -1,5 +1,5 @@
 import type { WriteRow } from '../../engine/ports/journal.js'
-import type { FoundRow, JournalRows } from '../journal-reads.js'
+import { FEW_KEYS, type FoundRow, type JournalRows } from '../journal-reads.js'
 import type { Statement } from './connections.js'
 import type { Queries } from './queries.js'
 import { SQL } from './statements.js'
@@ -21,7 +21,13 @@ export const journalRowsIn = (queries: Queries): JournalRows => ({
   listed: async (tenant, space, { scope, upTo }, { below, ref, prefix, tag, limit }) => {
     const filters = [ref ?? null, prefix ?? null, tag ?? null, limit]
     const from = [tenant, space, scope, upTo, below]
-    const rows = await queries.readAll<WriteRow>(listing(ref, prefix), ...from, ...filters)
+    const listing = async (): Promise<Statement> => {
+      if (ref === undefined) return SQL.listEntries
+      if (prefix === undefined) return SQL.listEntriesOfRef
+      const counted = await queries.readOne<{ keys: number }>(SQL.countKeysOfPrefix, ...from, ref, prefix, FEW_KEYS)
+      return (counted?.keys ?? 0) < FEW_KEYS ? SQL.listEntriesOfPrefix : SQL.listEntriesOfRef
+    }
+    const rows = await queries.readAll<WriteRow>(await listing(), ...from, ...filters)
     return rows.map(row => ({ ...row, scope }))
   },
   matching: async (tenant, space, { scope, upTo }, { words, ref, tag, limit }) => {
@@ -30,8 +36,3 @@ export const journalRowsIn = (queries: Queries): JournalRows => ({
     return rows.map(row => toFound(row, scope))
   },
 })
-
-const listing = (ref: string | undefined, prefix: string | undefined): Statement => {
-  if (ref === undefined) return SQL.listEntries
-  return prefix === undefined ? SQL.listEntriesOfRef : SQL.listEntriesOfPrefix
-}

@@ -160,7 +160,9 @@ CREATE TABLE assay.journal (
   at bigint NOT NULL,
   until bigint,
   ended_at bigint,
+  span integer NOT NULL DEFAULT 0,
   CONSTRAINT journal_check CHECK ((until > pos)),
+  CONSTRAINT journal_check1 CHECK (((span = 0) = (until IS NULL))),
   CONSTRAINT journal_pkey PRIMARY KEY (scope_id, pos),
   CONSTRAINT journal_pos_check CHECK ((pos > 0)),
   CONSTRAINT journal_scope_id_fkey FOREIGN KEY (scope_id) REFERENCES assay.journal_scopes(scope_id),
@@ -168,10 +170,9 @@ CREATE TABLE assay.journal (
 );
 CREATE INDEX journal_ended ON assay.journal USING btree (ended_at, until) WHERE (until IS NOT NULL);
 CREATE INDEX journal_keys ON assay.journal USING btree (scope_id, ref, id, pos);
-CREATE INDEX journal_live ON assay.journal USING btree (scope_id, pos) WHERE (until IS NULL);
-CREATE INDEX journal_live_refs ON assay.journal USING btree (scope_id, ref, pos) WHERE (until IS NULL);
 CREATE UNIQUE INDEX journal_once ON assay.journal USING btree (write_id, scope_id);
-CREATE INDEX journal_past ON assay.journal USING btree (scope_id, until) WHERE (until IS NOT NULL);
+CREATE INDEX journal_ref_spans ON assay.journal USING btree (scope_id, ref, span, pos);
+CREATE INDEX journal_spans ON assay.journal USING btree (scope_id, span, pos);
 CREATE TRIGGER journal_dense BEFORE INSERT ON assay.journal FOR EACH ROW EXECUTE FUNCTION assay.journal_dense();
 CREATE TRIGGER journal_gone AFTER DELETE ON assay.journal FOR EACH ROW EXECUTE FUNCTION assay.journal_gone();
 
@@ -224,17 +225,18 @@ CREATE TABLE assay.journal_scopes (
   scope text COLLATE "C" NOT NULL,
   head bigint NOT NULL DEFAULT 0,
   horizon bigint NOT NULL DEFAULT 0,
+  entries bigint NOT NULL DEFAULT 0,
   CONSTRAINT journal_scopes_pkey PRIMARY KEY (scope_id),
   CONSTRAINT journal_scopes_tenant_space_scope_key UNIQUE (tenant, space, scope)
 );
 
-CREATE TABLE assay.journal_terms (
+CREATE TABLE assay.journal_words (
   scope_id bigint NOT NULL,
+  word text COLLATE "C" NOT NULL,
+  span integer NOT NULL,
   pos bigint NOT NULL,
-  terms text[] COLLATE "C" NOT NULL,
-  CONSTRAINT journal_terms_pkey PRIMARY KEY (scope_id, pos)
+  CONSTRAINT journal_words_pkey PRIMARY KEY (scope_id, word, span, pos)
 );
-CREATE INDEX journal_terms_found ON assay.journal_terms USING gin (terms);
 
 CREATE TABLE assay.journal_writes (
   write_id bigint NOT NULL,
@@ -563,7 +565,7 @@ CREATE FUNCTION assay.delete_purged(root text, deleter text, at_most bigint) RET
 CREATE FUNCTION assay.delete_webhook(owner_id text, webhook text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:27624cba67c9130545863a783f666ff5;
 CREATE FUNCTION assay.destroy_content(whose text, of_space text, of_scope text, of_ref text, of_id text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:02d82129605565f11fd12026186ce643;
+  AS md5:952d3fd110a4ccc77e383ac9271ac811;
 CREATE FUNCTION assay.end_of(events jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS md5:2fed7b16e019f48f8ac7a9d938d40a46;
 CREATE FUNCTION assay.enter_layer(run text, n bigint, node text, happened bigint, writes bigint[], targets text[], isolations boolean[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -602,6 +604,8 @@ CREATE FUNCTION assay.finish_erasure(name text, eraser text, at bigint, at_most 
   AS md5:715af913d59375ee4ee9ae3e04900dcc;
 CREATE FUNCTION assay.fold_usage() RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
   AS md5:8621f73e753968d0d64ac6e6cc792fef;
+CREATE FUNCTION assay.found_by(which bigint) RETURNS text[] LANGUAGE plpgsql STABLE SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:746e4c67de5bf2871850bba81a09a398;
 CREATE FUNCTION assay.gated_work(run text, node text, n bigint) RETURNS TABLE(point text, seq bigint, verdict text, merged boolean) LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:48edb3c1f31d82e55e918d472fec5e8d;
 CREATE FUNCTION assay.holds_erasure(name text, eraser text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -613,9 +617,9 @@ CREATE FUNCTION assay.is_held_above(run text) RETURNS boolean LANGUAGE plpgsql S
 CREATE FUNCTION assay.is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
   AS md5:c6cfb271b07b8b792a850d22289527e1;
 CREATE FUNCTION assay.journal_dense() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:6aaaa61202c5e633e03c81a9894b0a02;
+  AS md5:a03e05c9e48a34427ed1f6fd4eab717c;
 CREATE FUNCTION assay.journal_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:ef710eb75c89df455d3be8f1c1d7bdc5;
+  AS md5:444a4ff72dd7f89c319a5039efa4e864;
 CREATE FUNCTION assay.journal_writes_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:42311687a20729c78edd8bb26d48cc4b;
 CREATE FUNCTION assay.keep_content(c jsonb) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
@@ -631,7 +635,7 @@ CREATE FUNCTION assay.over_quota(quota text, quotas jsonb, remaining bigint) RET
 CREATE FUNCTION assay.postpone_deliveries(webhook text, until bigint) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:ffe37a0231b3f99eef59b7a2b6af216f;
 CREATE FUNCTION assay.publish_write(which bigint, target text, happened bigint, run text, n bigint) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
-  AS md5:c768c99d767ede57f76bde6d6d17ba99;
+  AS md5:d6694594a6caaabe4b06705ff153099b;
 CREATE FUNCTION assay.purge_family(root text, at bigint) RETURNS jsonb LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:1aa9f89da84705496a62779afec74302;
 CREATE FUNCTION assay.purge_journal(run text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -662,8 +666,6 @@ CREATE FUNCTION assay.runs_usage() RETURNS trigger LANGUAGE plpgsql SET search_p
   AS md5:6b65f611f8f036e7340d9c52f3a47eee;
 CREATE FUNCTION assay.scope_lock(tenant text, space text, scope text) RETURNS bigint LANGUAGE sql IMMUTABLE
   AS md5:dfdb60a3f86cca9bad9445851f7d9b35;
-CREATE FUNCTION assay.scope_term(scope_id bigint) RETURNS text LANGUAGE sql IMMUTABLE
-  AS md5:2e74d20b861d5f3a8b8eba3d52c7a4d6;
 CREATE FUNCTION assay.share_gate_rows(run text, source text, n bigint) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
   AS md5:2077be88ab36a156d12dd00fad889b9f;
 CREATE FUNCTION assay.share_prefix(run text, tenant_id text, fork jsonb) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp

@@ -80,6 +80,7 @@ const TEXTS = {
     'entryOfAttempt',
     'listEntries',
     'listEntriesOfRef',
+    'countKeysOfPrefix',
     'listEntriesOfPrefix',
     'matchEntries',
     'writeOutside',

@@ -37,6 +37,10 @@ export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeep
     }
   }
 
+  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
+    return headIn(this.reader, tenant, space, scope).entries
+  }
+
   keepContent(content: Content): Promise<void> {
     return this.write('keepContent', { content: packContent(content) })
   }

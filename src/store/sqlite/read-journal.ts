@@ -1,7 +1,7 @@
 import type { AttemptBefore, Space } from '../../core/journal/place.js'
 import type { Content, Key, WriteRow } from '../../engine/ports/journal.js'
 import { unpackContent } from '../journal-content.js'
-import type { FoundRow, JournalRows } from '../journal-reads.js'
+import { FEW_KEYS, type FoundRow, type JournalRows } from '../journal-reads.js'
 import type { SqlRow } from './driver.js'
 import type { Reader } from './reader.js'
 import { SQL } from './statements.js'
@@ -27,19 +27,70 @@ export const journalRowsIn = (reader: Reader): JournalRows => ({
     return row && toWrite(row, scope)
   },
   listed: async (tenant, space, { scope, upTo }, { below, ref = null, prefix = null, tag = null, limit }) => {
-    const rows = reader.all(listing(ref, prefix), tenant, space, scope, upTo, below, ref, prefix, tag, limit)
+    const asked = [tenant, space, scope, upTo, below, ref, prefix, tag]
+    const isNarrow =
+      ref !== null &&
+      prefix !== null &&
+      Number(reader.get(SQL.journal.beginningSo, ...asked, FEW_KEYS)?.keys) < FEW_KEYS
+    const rows = isNarrow
+      ? reader.all(SQL.journal.listedOfPrefix, ...asked, ALL, limit)
+      : latestOf(reader, { tenant, space, scope, upTo, limit }, (span, above, most) =>
+          reader.all(ref === null ? SQL.journal.listed : SQL.journal.listedOfRef, ...asked, most, span, above),
+        )
     return rows.map(row => toWrite(row, scope))
   },
   matching: async (tenant, space, { scope, upTo }, { words, ref = null, tag = null, limit }) => {
-    const [first = ''] = words
-    const found = [JSON.stringify(words.slice(1)), first, ref, tag, limit]
-    return reader.all(SQL.journal.matching, tenant, space, scope, upTo, ...found).map(row => toFound(row, scope))
+    const rows = latestOf(reader, { tenant, space, scope, upTo, limit }, (span, above, most) => {
+      const rarest = rarestIn(reader, [tenant, space, scope], words)
+      const others = JSON.stringify(words.filter(word => word !== rarest))
+      const asked = [tenant, space, scope, upTo, others, rarest, ref, tag, most, span, above]
+      return reader.all(SQL.journal.matching, ...asked)
+    })
+    return rows.map(row => toFound(row, scope))
   },
 })
 
-const listing = (ref: string | null, prefix: string | null): string => {
-  if (ref === null) return SQL.journal.listed
-  return prefix === null ? SQL.journal.listedOfRef : SQL.journal.listedOfPrefix
+/** As a LIMIT of SQLite. */
+const ALL = -1
+
+type Wanted = {
+  readonly tenant: string
+  readonly space: Space
+  readonly scope: string
+  readonly upTo: number
+  readonly limit: number
+}
+
+/**
+ * The highest of what was the latest of its key at the anchor: of each span (`journal.span`) those that are found no further
+ * back than it reaches, and above what was found enough of already. All in one state of the database: what is superseded
+ * meanwhile would be in two spans, or in none.
+ */
+function latestOf(
+  reader: Reader,
+  { tenant, space, scope, upTo, limit }: Wanted,
+  ofSpan: (span: number, above: number, limit: number) => readonly SqlRow[],
+): readonly SqlRow[] {
+  return reader.together(() => {
+    const { head } = headIn(reader, tenant, space, scope)
+    let found = ofSpan(0, 0, limit)
+    // At the head nothing is seen that was superseded.
+    for (let span = 1; upTo < head && 16 ** (span - 1) <= head; span += 1) {
+      const enough = found.length < limit ? 0 : Number(found.at(-1)?.position)
+      const more = ofSpan(span, Math.max(upTo - 16 ** span, enough, 0), limit)
+      if (more.length > 0) found = [...found, ...more].sort(newestFirst).slice(0, limit)
+    }
+    return found
+  })
+}
+
+const newestFirst = (a: SqlRow, b: SqlRow): number => Number(b.position) - Number(a.position)
+
+/** The word whose entries are looked through for the others. */
+function rarestIn(reader: Reader, scope: readonly string[], words: readonly string[]): string {
+  const [first = '', ...others] = words
+  if (others.length === 0) return first
+  return String(reader.get(SQL.journal.rarest, ...scope, JSON.stringify(words))?.word ?? first)
 }
 
 export function attemptEntryIn(
@@ -55,7 +106,7 @@ export function attemptEntryIn(
 
 export function headIn(reader: Reader, tenant: string, space: Space, scope: string) {
   const row = reader.get(SQL.journal.head, tenant, space, scope)
-  return { head: Number(row?.head ?? 0), horizon: Number(row?.horizon ?? 0) }
+  return { head: Number(row?.head ?? 0), horizon: Number(row?.horizon ?? 0), entries: Number(row?.entries ?? 0) }
 }
 
 export function contentIn(reader: Reader, tenant: string, contentId: string): Content | undefined {

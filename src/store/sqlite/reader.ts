@@ -24,6 +24,18 @@ export class Reader {
     return this.#read(connection => connection.all(sql, ...parameters), [])
   }
 
+  /** Reads that see one state of the database, whatever is written meanwhile. They must not wait for anything. */
+  together<T>(reads: () => T): T {
+    this.#read(connection => connection.exec('BEGIN'), undefined)
+    const began = this.#connection
+    try {
+      return reads()
+    } finally {
+      // After trouble there is another connection, or none.
+      if (this.#connection === began) began?.exec('COMMIT')
+    }
+  }
+
   /** The next read opens the file anew: after trouble, it may be another file. */
   reopen(): void {
     this.#connection?.close()

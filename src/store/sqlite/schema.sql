@@ -315,6 +315,7 @@ CREATE TABLE journal (
   at       INTEGER NOT NULL,
   until    INTEGER CHECK (until > pos),
   ended_at INTEGER,
+  span     INTEGER NOT NULL DEFAULT 0 CHECK ((span = 0) = (until IS NULL)),
   PRIMARY KEY (scope_id, pos)
 ) WITHOUT ROWID;
 
@@ -322,18 +323,21 @@ CREATE INDEX journal_ended ON journal (ended_at, until) WHERE until IS NOT NULL;
 
 CREATE INDEX journal_keys ON journal (scope_id, ref, id, pos);
 
-CREATE INDEX journal_live ON journal (scope_id, pos) WHERE until IS NULL;
-
-CREATE INDEX journal_live_refs ON journal (scope_id, ref, pos) WHERE until IS NULL;
-
 CREATE UNIQUE INDEX journal_once ON journal (write_id, scope_id);
 
-CREATE INDEX journal_past ON journal (scope_id, until) WHERE until IS NOT NULL;
+CREATE INDEX journal_ref_spans ON journal (scope_id, ref, span, pos);
+
+CREATE INDEX journal_spans ON journal (scope_id, span, pos);
 
 CREATE TRIGGER journal_dense BEFORE INSERT ON journal
 WHEN NEW.pos IS NOT (SELECT head FROM journal_scopes WHERE scope_id = NEW.scope_id)
   OR EXISTS (SELECT 1 FROM journal WHERE scope_id = NEW.scope_id AND pos >= NEW.pos) BEGIN
   SELECT RAISE(ABORT, 'positions of a scope are dense from 1');
+END;
+
+CREATE TRIGGER journal_entries_gone BEFORE DELETE ON journal
+WHEN OLD.span = 0 AND (SELECT op FROM journal_writes WHERE write_id = OLD.write_id) = 'put' BEGIN
+  UPDATE journal_scopes SET entries = entries - 1 WHERE scope_id = OLD.scope_id;
 END;
 
 CREATE TRIGGER journal_gone AFTER DELETE ON journal BEGIN
@@ -345,14 +349,21 @@ CREATE TRIGGER journal_gone AFTER DELETE ON journal BEGIN
 END;
 
 CREATE TRIGGER journal_supersedes AFTER INSERT ON journal BEGIN
-  UPDATE journal SET until = NEW.pos, ended_at = NEW.at
+  UPDATE journal SET until = NEW.pos, ended_at = NEW.at, span = length(printf('%x', NEW.pos - pos))
    WHERE scope_id = NEW.scope_id AND until IS NULL AND pos = (
      SELECT max(pos) FROM journal WHERE scope_id = NEW.scope_id AND ref = NEW.ref AND id = NEW.id AND pos < NEW.pos);
 END;
 
 CREATE TRIGGER journal_words_gone BEFORE DELETE ON journal BEGIN
-  DELETE FROM journal_words WHERE scope_id = OLD.scope_id AND pos = OLD.pos
-     AND word IN (SELECT value FROM journal_found_by WHERE write_id = OLD.write_id);
+  DELETE FROM journal_words
+   WHERE scope_id = OLD.scope_id AND word IN (SELECT value FROM journal_found_by WHERE write_id = OLD.write_id)
+     AND span = OLD.span AND pos = OLD.pos;
+END;
+
+CREATE TRIGGER journal_words_superseded AFTER UPDATE OF span ON journal BEGIN
+  UPDATE journal_words SET span = NEW.span
+   WHERE scope_id = OLD.scope_id AND word IN (SELECT value FROM journal_found_by WHERE write_id = OLD.write_id)
+     AND span = OLD.span AND pos = OLD.pos;
 END;
 
 CREATE TABLE journal_contents (
@@ -385,8 +396,8 @@ CREATE TRIGGER journal_contents_usage_gone AFTER DELETE ON journal_contents BEGI
 END;
 
 CREATE TRIGGER journal_contents_words BEFORE DELETE ON journal_contents WHEN OLD.words IS NOT NULL BEGIN
-  DELETE FROM journal_words WHERE (scope_id, word, pos) IN (
-    SELECT j.scope_id, v.value, j.pos
+  DELETE FROM journal_words WHERE (scope_id, word, span, pos) IN (
+    SELECT j.scope_id, v.value, j.span, j.pos
       FROM journal_writes w JOIN journal j ON j.write_id = w.write_id JOIN json_each(OLD.words) v
      WHERE w.tenant = OLD.tenant AND w.content_id = OLD.content_id);
 END;
@@ -516,7 +527,8 @@ CREATE VIEW journal_next AS
 SELECT w.write_id, s.scope_id, s.scope, s.head, w.ref, w.id,
        CASE WHEN w.space = 'workspace' THEN w.if_match END AS if_match,
        CASE WHEN l.write_id IS NULL THEN w.seen WHEN p.op = 'put' THEN l.version ELSE 0 END AS current,
-       CASE WHEN w.space = 'workspace' THEN coalesce(l.version, w.seen) + 1 END AS version
+       CASE WHEN w.space = 'workspace' THEN coalesce(l.version, w.seen) + 1 END AS version,
+       (w.op = 'put') - (p.op IS 'put' AND l.until IS NULL) AS gained
   FROM journal_writes w
   JOIN journal_scopes s ON s.tenant = w.tenant AND s.space = w.space
   LEFT JOIN journal l ON l.scope_id = s.scope_id AND l.pos = (
@@ -537,15 +549,15 @@ WHEN NOT EXISTS (SELECT 1 FROM journal_writes w JOIN journal_scopes s
   SELECT RAISE(ABORT, 'workspace conflict ' || json_object('path', n.id, 'currentVersion', n.current))
     FROM journal_next n WHERE n.write_id = NEW.write_id AND n.scope = NEW.scope AND n.if_match <> n.current;
 
-  UPDATE journal_scopes SET head = head + 1
-   WHERE (tenant, space, scope) = (SELECT tenant, space, NEW.scope FROM journal_writes WHERE write_id = NEW.write_id);
+  UPDATE journal_scopes SET head = journal_scopes.head + 1, entries = entries + n.gained
+    FROM journal_next n WHERE n.write_id = NEW.write_id AND n.scope = NEW.scope AND journal_scopes.scope_id = n.scope_id;
 
   INSERT INTO journal (scope_id, pos, write_id, ref, id, version, at)
   SELECT n.scope_id, n.head, n.write_id, n.ref, n.id, n.version, NEW.at
     FROM journal_next n WHERE n.write_id = NEW.write_id AND n.scope = NEW.scope;
 
-  INSERT OR IGNORE INTO journal_words (scope_id, word, pos)
-  SELECT j.scope_id, v.value, j.pos
+  INSERT OR IGNORE INTO journal_words (scope_id, word, span, pos)
+  SELECT j.scope_id, v.value, 0, j.pos
     FROM journal_writes w JOIN journal_scopes s ON s.tenant = w.tenant AND s.space = w.space AND s.scope = NEW.scope
     JOIN journal j ON j.write_id = w.write_id AND j.scope_id = s.scope_id
     JOIN journal_found_by v ON v.write_id = w.write_id
@@ -575,14 +587,16 @@ CREATE TABLE journal_scopes (
   scope    TEXT NOT NULL,
   head     INTEGER NOT NULL DEFAULT 0,
   horizon  INTEGER NOT NULL DEFAULT 0,
+  entries  INTEGER NOT NULL DEFAULT 0,
   UNIQUE (tenant, space, scope)
 );
 
 CREATE TABLE journal_words (
   scope_id INTEGER NOT NULL,
   word     TEXT NOT NULL,
+  span     INTEGER NOT NULL,
   pos      INTEGER NOT NULL,
-  PRIMARY KEY (scope_id, word, pos)
+  PRIMARY KEY (scope_id, word, span, pos)
 ) WITHOUT ROWID;
 
 CREATE TABLE journal_writes (
@@ -633,8 +647,8 @@ WHEN EXISTS (SELECT 1 FROM erasures WHERE tenant = NEW.tenant) BEGIN
 END;
 
 CREATE TRIGGER journal_writes_tags BEFORE UPDATE OF tags ON journal_writes BEGIN
-  DELETE FROM journal_words WHERE (scope_id, word, pos) IN (
-    SELECT j.scope_id, '#' || lower(v.value), j.pos
+  DELETE FROM journal_words WHERE (scope_id, word, span, pos) IN (
+    SELECT j.scope_id, '#' || lower(v.value), j.span, j.pos
       FROM journal j JOIN json_each(OLD.tags) v WHERE j.write_id = OLD.write_id);
 END;
 

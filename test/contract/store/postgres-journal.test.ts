@@ -117,6 +117,27 @@ describe('postgres: what holds S15', () => {
     expect(await writing).toEqual({ kind: 'committed' })
   })
 
+  it('S14 words go with their row, when it is superseded and when it is gone', async () => {
+    const { db, store } = await database()
+    const { start, put, keep, tell } = await j.journaling(store)
+    const runId = await start()
+    const tagged = async () => j.wrote(await keep('', { text: null }), { id: 'b', tags: ['T'] })
+    await put(runId, 'old words')
+    await tell(runId, await tagged())
+    await put(runId, 'new words')
+    await tell(runId, await tagged())
+    const words = async () => {
+      const { rows } = await db.query('SELECT word, span, pos FROM journal_words ORDER BY word, span, pos')
+      return rows.map(({ word, span, pos }) => `${word} ${span} ${pos}`)
+    }
+    const latest = ['#t 0 4', 'new 0 3', 'words 0 3']
+    expect(await words()).toEqual([...latest, '#t 1 2', 'old 1 1', 'words 1 1'].sort())
+    expect(await store.collectJournal(f.T0 + 1000, 1)).toBe(1)
+    expect(await words()).toEqual([...latest, '#t 1 2'].sort())
+    for (const id of ['a', 'b']) await store.destroyContent('acme', 'memory', j.SCOPE, { ref: 'notes', id })
+    expect(await words()).toEqual([])
+  })
+
   it('reads in indexes: no read scans a table of the journal', async () => {
     const { db, store } = await database()
     const { start, keep, tell } = await j.journaling(store)
@@ -140,9 +161,11 @@ describe('postgres: what holds S15', () => {
     }
     for (const [name, text] of Object.entries(plans))
       expect(text, name).not.toMatch(/Seq Scan on journal(_writes|_layers)?\b/)
-    expect(plans.listed).toMatch(/journal_live/)
+    expect(plans.listed).toMatch(/journal_spans/)
+    expect(plans.ofRef).toMatch(/journal_(ref_)?spans/)
+    expect(plans.ofPrefix).toMatch(/journal_keys/)
     expect(plans.published).toMatch(/journal_keys/)
     await db.query('SET enable_seqscan = off')
-    expect(await plan(SQL.matchEntries, `'{rare}'`, 'NULL', 'NULL', '10')).toMatch(/journal_terms_found/)
+    expect(await plan(SQL.matchEntries, `'{rare}'`, 'NULL', 'NULL', '10')).toMatch(/journal_words_pkey/)
   })
 })

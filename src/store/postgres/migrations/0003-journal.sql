@@ -71,7 +71,7 @@ CREATE TABLE journal_layers (
 CREATE INDEX journal_layers_keys ON journal_layers (run_id, space, scope, ref, id, seq, ord);
 CREATE INDEX journal_layers_writes ON journal_layers (write_id);
 
--- What lies before the horizon cannot be read any more.
+-- What lies before the horizon cannot be read any more. `entries` are the keys whose latest row is a put.
 CREATE TABLE journal_scopes (
   scope_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   tenant   text COLLATE "C" NOT NULL,
@@ -79,10 +79,13 @@ CREATE TABLE journal_scopes (
   scope    text COLLATE "C" NOT NULL,
   head     bigint NOT NULL DEFAULT 0,
   horizon  bigint NOT NULL DEFAULT 0,
+  entries  bigint NOT NULL DEFAULT 0,
   UNIQUE (tenant, space, scope)
 );
 
--- What is published. `until` is the next position of the same key, ended_at when that was given out.
+-- What is published. `until` is the next position of the same key, ended_at when that was given out. `span` is 0 for the
+-- latest of a key, and else how many hexadecimal digits `until - pos` has: what was the latest at a position has begun
+-- less than 16 ^ span before it, so that a look back at one does not pass by all that was superseded before.
 CREATE TABLE journal (
   scope_id bigint NOT NULL REFERENCES journal_scopes (scope_id),
   pos      bigint NOT NULL CHECK (pos > 0),
@@ -93,27 +96,24 @@ CREATE TABLE journal (
   at       bigint NOT NULL,
   until    bigint CHECK (until > pos),
   ended_at bigint,
+  span     int NOT NULL DEFAULT 0 CHECK ((span = 0) = (until IS NULL)),
   PRIMARY KEY (scope_id, pos)
 );
 CREATE UNIQUE INDEX journal_once ON journal (write_id, scope_id);
 CREATE INDEX journal_keys ON journal (scope_id, ref, id, pos);
--- What is latest now, and what was at an earlier position: since that, few are superseded.
-CREATE INDEX journal_live ON journal (scope_id, pos) WHERE until IS NULL;
-CREATE INDEX journal_live_refs ON journal (scope_id, ref, pos) WHERE until IS NULL;
-CREATE INDEX journal_past ON journal (scope_id, until) WHERE until IS NOT NULL;
+CREATE INDEX journal_spans ON journal (scope_id, span, pos);
+CREATE INDEX journal_ref_spans ON journal (scope_id, ref, span, pos);
 CREATE INDEX journal_ended ON journal (ended_at, until) WHERE until IS NOT NULL;
 
--- What puts are found by: words of the text, or where there is none `#` and each tag; and a term that says the scope, so that
--- the index leads to nothing of another. Apart from `journal`, whose rows change when they are superseded.
-CREATE TABLE journal_terms (
+-- What puts are found by: words of the text, or where there is none `#` and each tag. Kept apart by scope, so that nothing of
+-- another is looked at.
+CREATE TABLE journal_words (
   scope_id bigint NOT NULL,
+  word     text COLLATE "C" NOT NULL,
+  span     int NOT NULL,
   pos      bigint NOT NULL,
-  terms    text[] COLLATE "C" NOT NULL,
-  PRIMARY KEY (scope_id, pos)
+  PRIMARY KEY (scope_id, word, span, pos)
 );
-CREATE INDEX journal_terms_found ON journal_terms USING gin (terms);
-
-CREATE FUNCTION scope_term(scope_id bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '@' || scope_id $$;
 
 -- Who has read what, `name` being the run and the sequence of a write.
 CREATE TABLE journal_reads (
@@ -157,6 +157,16 @@ CREATE FUNCTION scope_lock(tenant text, space text, scope text) RETURNS bigint L
 
 CREATE FUNCTION lowered(tag text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT lower(tag COLLATE "C") $$;
 
+CREATE FUNCTION found_by(which bigint) RETURNS text[] LANGUAGE plpgsql STABLE SET jit = off SET enable_seqscan = off AS $$
+DECLARE
+  w journal_writes;
+  found text[];
+BEGIN
+  SELECT * INTO w FROM journal_writes WHERE write_id = which AND op = 'put';
+  SELECT c.words INTO found FROM journal_contents c WHERE c.tenant = w.tenant AND c.content_id = w.content_id;
+  RETURN ARRAY(SELECT DISTINCT t FROM unnest(coalesce(found, ARRAY(SELECT '#' || lowered(t) FROM unnest(w.tags) t))) t);
+END $$;
+
 -- The next position of the scope, unless the write has one there. A file that must have another version is refused.
 -- `run` and `n` name the event that publishes it.
 CREATE FUNCTION publish_write(which bigint, target text, happened bigint, run text, n bigint) RETURNS void LANGUAGE plpgsql
@@ -167,7 +177,6 @@ DECLARE
   latest record;
   current bigint;
   next_version bigint;
-  found_by text[];
 BEGIN
   SELECT * INTO w FROM journal_writes WHERE write_id = which;
   PERFORM pg_advisory_xact_lock(scope_lock(w.tenant, w.space, target));
@@ -178,7 +187,7 @@ BEGIN
   IF EXISTS (SELECT 1 FROM journal WHERE write_id = which AND scope_id = s.scope_id) THEN
     RETURN;
   END IF;
-  SELECT j.pos, j.version, p.op INTO latest FROM journal j JOIN journal_writes p ON p.write_id = j.write_id
+  SELECT j.pos, j.version, j.span, p.op INTO latest FROM journal j JOIN journal_writes p ON p.write_id = j.write_id
    WHERE j.scope_id = s.scope_id AND j.ref = w.ref AND j.id = w.id ORDER BY j.pos DESC LIMIT 1;
   IF w.space = 'workspace' THEN
     current := CASE WHEN latest.pos IS NULL THEN w.seen WHEN latest.op = 'put' THEN latest.version ELSE 0 END;
@@ -188,15 +197,12 @@ BEGIN
     END IF;
     next_version := coalesce(latest.version, w.seen) + 1;
   END IF;
-  UPDATE journal_scopes SET head = head + 1 WHERE scope_id = s.scope_id RETURNING * INTO s;
+  UPDATE journal_scopes SET head = head + 1,
+         entries = entries + (w.op = 'put')::int - coalesce(latest.op = 'put' AND latest.span = 0, false)::int
+   WHERE scope_id = s.scope_id RETURNING * INTO s;
   INSERT INTO journal (scope_id, pos, write_id, ref, id, version, at)
   VALUES (s.scope_id, s.head, which, w.ref, w.id, next_version, happened);
-  IF w.op = 'put' THEN
-    SELECT c.words INTO found_by FROM journal_contents c WHERE c.tenant = w.tenant AND c.content_id = w.content_id;
-    found_by := coalesce(found_by, ARRAY(SELECT '#' || lowered(t) FROM unnest(w.tags) t));
-    INSERT INTO journal_terms (scope_id, pos, terms)
-    VALUES (s.scope_id, s.head, ARRAY(SELECT DISTINCT t FROM unnest(found_by) t) || scope_term(s.scope_id));
-  END IF;
+  INSERT INTO journal_words (scope_id, word, span, pos) SELECT s.scope_id, t, 0, s.head FROM unnest(found_by(which)) t;
   IF w.space = 'workspace' AND target = '' THEN
     PERFORM tell_tenant(w.tenant, 'workspace.updated',
                         '{"path":' || to_json(w.id)::text || ',"version":' || next_version || '}', happened);
@@ -205,15 +211,20 @@ END $$;
 
 -- A position is never given out twice and none is left out: it is the scope's head. The key's row before ends here.
 CREATE FUNCTION journal_dense() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
+DECLARE
+  before journal;
 BEGIN
   IF NEW.pos IS DISTINCT FROM (SELECT head FROM journal_scopes WHERE scope_id = NEW.scope_id)
      OR EXISTS (SELECT 1 FROM journal WHERE scope_id = NEW.scope_id AND pos >= NEW.pos) THEN
     RAISE EXCEPTION 'positions of a scope are dense from 1' USING ERRCODE = 'check_violation';
   END IF;
-  UPDATE journal SET until = NEW.pos, ended_at = NEW.at
+  UPDATE journal SET until = NEW.pos, ended_at = NEW.at, span = length(to_hex(NEW.pos - pos))
    WHERE scope_id = NEW.scope_id AND until IS NULL AND pos = (
      SELECT max(j.pos) FROM journal j
-      WHERE j.scope_id = NEW.scope_id AND j.ref = NEW.ref AND j.id = NEW.id AND j.pos < NEW.pos);
+      WHERE j.scope_id = NEW.scope_id AND j.ref = NEW.ref AND j.id = NEW.id AND j.pos < NEW.pos)
+  RETURNING * INTO before;
+  UPDATE journal_words SET span = before.span
+   WHERE scope_id = before.scope_id AND word = ANY (found_by(before.write_id)) AND span = 0 AND pos = before.pos;
   RETURN NEW;
 END $$;
 CREATE TRIGGER journal_dense BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION journal_dense();
@@ -495,7 +506,10 @@ END $$;
 -- It takes with it what is of no use without it.
 CREATE FUNCTION journal_gone() RETURNS trigger LANGUAGE plpgsql SET jit = off SET enable_seqscan = off AS $$
 BEGIN
-  DELETE FROM journal_terms WHERE scope_id = OLD.scope_id AND pos = OLD.pos;
+  DELETE FROM journal_words WHERE scope_id = OLD.scope_id AND word = ANY (found_by(OLD.write_id))
+     AND span = OLD.span AND pos = OLD.pos;
+  UPDATE journal_scopes SET entries = entries - 1 WHERE OLD.span = 0 AND scope_id = OLD.scope_id
+     AND EXISTS (SELECT 1 FROM journal_writes WHERE write_id = OLD.write_id AND op = 'put');
   DELETE FROM journal_layers WHERE write_id = OLD.write_id
      AND scope = (SELECT s.scope FROM journal_scopes s WHERE s.scope_id = OLD.scope_id);
   DELETE FROM journal_writes WHERE write_id = OLD.write_id
@@ -560,8 +574,8 @@ BEGIN
     WHERE w.tenant = whose AND w.space = of_space AND w.ref = of_ref AND w.id = of_id AND (w.scope = of_scope OR EXISTS (
       SELECT 1 FROM journal j JOIN journal_scopes s ON s.scope_id = j.scope_id
        WHERE j.write_id = w.write_id AND s.tenant = whose AND s.space = of_space AND s.scope = of_scope)));
-  UPDATE journal_terms t SET terms = ARRAY[scope_term(t.scope_id)]
-    FROM journal j WHERE j.write_id = ANY (meant) AND t.scope_id = j.scope_id AND t.pos = j.pos;
+  DELETE FROM journal_words f USING journal j, unnest(found_by(j.write_id)) t(word)
+   WHERE j.write_id = ANY (meant) AND f.scope_id = j.scope_id AND f.word = t.word AND f.span = j.span AND f.pos = j.pos;
   UPDATE journal_writes SET tags = '{}' WHERE write_id = ANY (meant);
   DELETE FROM journal_contents c USING journal_writes w
    WHERE w.write_id = ANY (meant) AND c.tenant = w.tenant AND c.content_id = w.content_id;

@@ -1,7 +1,7 @@
 -- Memory and workspaces.
 
 -- name: journalHeads
-SELECT space, head, horizon FROM assay.journal_scopes
+SELECT space, head, horizon, entries FROM assay.journal_scopes
  WHERE tenant = $1 AND (space, scope) IN (('memory', $2), ('workspace', $3))
 
 -- name: keepContent
@@ -65,47 +65,75 @@ SELECT {write}, w.scope
 ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR starts_with(j.id, $7))
    AND ($8::text IS NULL OR $8 = ANY (w.tags))
 
--- part: superseded
--- Those that were the latest at the anchor $4, and are not any more: as many as were superseded since.
-(SELECT {write} FROM assay.journal j {its_write}
-  WHERE {of_scope} AND j.until > $4 AND j.pos <= $4 AND j.pos < $5 AND {fits} ORDER BY j.pos DESC LIMIT $9)
+-- part: spans
+-- Of which spans (see `journal.span`) something was the latest at the anchor $4, and how far back it may have begun. At the head
+-- nothing is seen that was superseded.
+(SELECT s.scope_id, n.span, CASE WHEN n.span = 0 THEN 0 ELSE ($4 - 16::numeric ^ n.span)::bigint END AS above
+   FROM assay.journal_scopes s,
+        generate_series(0, CASE WHEN $4 < s.head THEN length(to_hex(s.head)) ELSE 0 END) AS n(span)
+  WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3)
+
+-- part: listing
+-- The latest as of $4, of each span so many as are wanted at most: highest first.
+j.span = p.span AND j.pos > p.above AND j.pos <= $4 AND j.pos < $5 AND (j.until IS NULL OR j.until > $4) AND {fits}
+   ORDER BY j.pos DESC LIMIT $9
 
 -- name: listEntries
-(SELECT {write} FROM assay.journal j {its_write}
-  WHERE {of_scope} AND j.until IS NULL AND j.pos <= $4 AND j.pos < $5 AND {fits} ORDER BY j.pos DESC LIMIT $9)
-UNION ALL
-{superseded}
-ORDER BY position DESC LIMIT $9
+SELECT l.* FROM {spans} p CROSS JOIN LATERAL (
+  SELECT {write} FROM assay.journal j {its_write} WHERE j.scope_id = p.scope_id AND {listing}) l
+ ORDER BY l.position DESC LIMIT $9
 
 -- name: listEntriesOfRef
-(SELECT {write} FROM assay.journal j {its_write}
-  WHERE {of_scope} AND j.until IS NULL AND j.ref = $6 AND j.pos <= $4 AND j.pos < $5 AND {fits}
-  ORDER BY j.pos DESC LIMIT $9)
-UNION ALL
-{superseded}
-ORDER BY position DESC LIMIT $9
+SELECT l.* FROM {spans} p CROSS JOIN LATERAL (
+  SELECT {write} FROM assay.journal j {its_write} WHERE j.scope_id = p.scope_id AND j.ref = $6 AND {listing}) l
+ ORDER BY l.position DESC LIMIT $9
+
+-- part: keys_of_prefix
+-- Keys that begin so, one after the other and each once, whatever was superseded; and the one after them.
+WITH RECURSIVE keys (id) AS (
+  (SELECT j.id FROM assay.journal j WHERE {of_scope} AND j.ref = $6 AND j.id >= $7 ORDER BY j.id LIMIT 1)
+   UNION ALL
+  SELECT n.id FROM keys CROSS JOIN LATERAL (
+    SELECT j.id FROM assay.journal j WHERE {of_scope} AND j.ref = $6 AND j.id > keys.id ORDER BY j.id LIMIT 1) n
+   WHERE starts_with(keys.id, $7))
+
+-- name: countKeysOfPrefix
+-- Up to $8. Nothing is seen from before the first position, nor below it.
+{keys_of_prefix} SELECT count(*)::int AS keys FROM (SELECT 1 FROM keys WHERE $4::bigint > 0 AND $5::bigint > 0 LIMIT $8) k
 
 -- name: listEntriesOfPrefix
--- By keys: those that begin so are sorted, and no others are looked at.
-SELECT {write} FROM assay.journal j {its_write}
- WHERE {of_scope} AND j.ref = $6 AND j.id >= $7 AND j.id < $7 || U&'\+10FFFF'
-   AND j.pos <= $4 AND j.pos < $5 AND (j.until IS NULL OR j.until > $4) AND {fits}
+-- All of them are sorted.
+{keys_of_prefix}
+SELECT {write} FROM keys CROSS JOIN LATERAL (
+    SELECT * FROM assay.journal j WHERE {of_scope} AND j.ref = $6 AND j.id = keys.id AND j.pos <= $4
+     ORDER BY j.pos DESC LIMIT 1) j {its_write}
+ WHERE j.pos < $5 AND (j.until IS NULL OR j.until > $4) AND {fits}
  ORDER BY j.pos DESC LIMIT $9
 
 -- name: matchEntries
--- Puts with all the words $5, the first of them the longest; with what they are found by.
-SELECT {write}, c.words
-  FROM (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3) s
- CROSS JOIN LATERAL (
-   SELECT t.pos FROM assay.journal_terms t
-    WHERE t.terms @> (($5::text[]) || assay.scope_term(s.scope_id)) AND t.scope_id = s.scope_id AND t.pos <= $4 OFFSET 0) t
- CROSS JOIN LATERAL (SELECT * FROM assay.journal k WHERE k.scope_id = s.scope_id AND k.pos = t.pos
-                        AND (k.until IS NULL OR k.until > $4) OFFSET 0) j
-  {its_write}
-  LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
-                      WHERE k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
- WHERE ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR $7 = ANY (w.tags))
- ORDER BY j.pos DESC LIMIT $8
+-- Puts with all the words $5; with what they are found by. Looked through are those with the word that the fewest have been
+-- found by; beyond a thousand all are many, and the first is as good as any.
+WITH rarest AS MATERIALIZED (
+  SELECT v.word FROM unnest($5::text[]) WITH ORDINALITY AS v(word, i)
+   ORDER BY CASE WHEN cardinality($5::text[]) > 1 THEN (
+     SELECT count(*) FROM (SELECT 1 FROM assay.journal_words j WHERE {of_scope} AND j.word = v.word LIMIT 1000) f) END, v.i
+   LIMIT 1)
+SELECT l.* FROM {spans} p CROSS JOIN LATERAL (
+  SELECT {write}, c.words
+    FROM (SELECT * FROM assay.journal_words k
+           WHERE k.scope_id = p.scope_id AND k.word = (SELECT word FROM rarest) AND k.span = p.span AND k.pos > p.above AND k.pos <= $4
+             AND NOT EXISTS (SELECT 1 FROM unnest($5::text[]) v(word) WHERE NOT EXISTS (
+               SELECT 1 FROM assay.journal_words o
+                WHERE o.scope_id = k.scope_id AND o.word = v.word AND o.span = k.span AND o.pos = k.pos))
+           ORDER BY k.pos DESC OFFSET 0) f
+   CROSS JOIN LATERAL (SELECT * FROM assay.journal k WHERE k.scope_id = f.scope_id AND k.pos = f.pos
+                          AND (k.until IS NULL OR k.until > $4) OFFSET 0) j
+    {its_write}
+    LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
+                        WHERE k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
+   WHERE ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR $7 = ANY (w.tags))
+   ORDER BY f.pos DESC LIMIT $8) l
+ ORDER BY l.position DESC LIMIT $8
 
 -- name: writeOutside
 SELECT assay.write_outside($1, $2::jsonb, $3::jsonb, $4) AS result
@@ -118,10 +146,8 @@ SELECT run_id AS "runId" FROM assay.runs WHERE tenant = $1 AND run_id IN (
   SELECT $2 UNION ALL SELECT r.run_id FROM assay.journal_reads r WHERE r.tenant = $1 AND r.name = $3) ORDER BY run_id
 
 -- name: listScopes
-SELECT s.scope, s.head, s.horizon,
-       (SELECT count(*) FROM assay.journal j {its_write}
-         WHERE j.scope_id = s.scope_id AND j.until IS NULL AND w.op = 'put') AS entries
-  FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND ($3::text IS NULL OR s.scope > $3)
+SELECT s.scope, s.head, s.horizon, s.entries FROM assay.journal_scopes s
+ WHERE s.tenant = $1 AND s.space = $2 AND ($3::text IS NULL OR s.scope > $3)
  ORDER BY s.scope LIMIT $4
 
 -- name: collectJournal

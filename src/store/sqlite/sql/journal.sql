@@ -1,5 +1,5 @@
 -- name: head
-SELECT head, horizon FROM journal_scopes WHERE tenant = ? AND space = ? AND scope = ?;
+SELECT head, horizon, entries FROM journal_scopes WHERE tenant = ? AND space = ? AND scope = ?;
 
 -- name: keepContent
 INSERT INTO journal_contents (tenant, content_id, run_id, hash, sealed, text_is_body, words, text, body)
@@ -60,48 +60,55 @@ SELECT {row}, w.scope
 (?6 IS NULL OR j.ref = ?6) AND (?7 IS NULL OR substr(j.id, 1, length(?7)) = ?7)
    AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(w.tags) WHERE value = ?8))
 
--- part: superseded
--- Those that were the latest at the anchor ?4, and are not any more: as many as were superseded since.
-SELECT * FROM (
-  SELECT {row}
-  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
-   WHERE {ofScope} AND j.until > ?4 AND j.pos <= ?4 AND j.pos < ?5 AND {fits}
-   ORDER BY j.pos DESC LIMIT ?9)
+-- part: listing
+JOIN journal_writes w ON w.write_id = j.write_id
+ WHERE {ofScope} AND j.span = ?10 AND j.pos <= min(?4, ?5 - 1) AND j.pos > ?11 AND (j.until IS NULL OR j.until > ?4) AND {fits}
+ ORDER BY j.pos DESC LIMIT ?9
 
 -- name: listed
--- The latest of all keys as of a position, highest first; below position ?5.
-SELECT * FROM (
-  SELECT {row}
-    FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_live ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
-   WHERE {ofScope} AND j.until IS NULL AND j.pos <= min(?4, ?5 - 1) AND {fits}
-   ORDER BY j.pos DESC LIMIT ?9)
- UNION ALL
-{superseded}
- ORDER BY position DESC LIMIT ?9;
+-- The latest of keys as of a position, of one span ?10 (see `journal.span`), between ?11 and ?5: highest first.
+SELECT {row} FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_spans ON j.scope_id = s.scope_id {listing};
 
 -- name: listedOfRef
-SELECT * FROM (
-  SELECT {row}
-    FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_live_refs ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
-   WHERE {ofScope} AND j.until IS NULL AND j.ref = ?6 AND j.pos <= min(?4, ?5 - 1) AND {fits}
-   ORDER BY j.pos DESC LIMIT ?9)
- UNION ALL
-{superseded}
- ORDER BY position DESC LIMIT ?9;
+SELECT {row}
+  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_ref_spans ON j.scope_id = s.scope_id AND j.ref = ?6 {listing};
+
+-- part: keysOfPrefix
+-- Keys that begin so, up to ?9, one after the other and each once, whatever was superseded; and the one after them.
+WITH RECURSIVE place (scope_id) AS (SELECT s.scope_id FROM journal_scopes s WHERE {ofScope}),
+keys (id) AS (
+  SELECT (SELECT j.id FROM journal j INDEXED BY journal_keys
+           WHERE j.scope_id = (SELECT scope_id FROM place) AND j.ref = ?6 AND j.id >= ?7 ORDER BY j.id LIMIT 1)
+   UNION ALL
+  SELECT (SELECT j.id FROM journal j INDEXED BY journal_keys
+           WHERE j.scope_id = (SELECT scope_id FROM place) AND j.ref = ?6 AND j.id > keys.id ORDER BY j.id LIMIT 1)
+    FROM keys WHERE substr(keys.id, 1, length(?7)) = ?7 LIMIT ?9)
+
+-- name: beginningSo
+{keysOfPrefix} SELECT count(*) AS keys FROM keys;
 
 -- name: listedOfPrefix
--- By keys: those that begin so are sorted, and no others are looked at.
+-- All of them are sorted.
+{keysOfPrefix}
 SELECT {row}
-  FROM journal_scopes s CROSS JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id JOIN journal_writes w ON w.write_id = j.write_id
- WHERE {ofScope} AND j.ref = ?6 AND j.id >= ?7 AND j.id < ?7 || char(1114111)
-   AND j.pos <= min(?4, ?5 - 1) AND (j.until IS NULL OR j.until > ?4) AND {fits}
- ORDER BY j.pos DESC LIMIT ?9;
+  FROM keys CROSS JOIN journal j ON j.scope_id = (SELECT scope_id FROM place) AND j.pos = (
+    SELECT l.pos FROM journal l INDEXED BY journal_keys
+     WHERE l.scope_id = (SELECT scope_id FROM place) AND l.ref = ?6 AND l.id = keys.id AND l.pos <= ?4 ORDER BY l.pos DESC LIMIT 1)
+  JOIN journal_writes w ON w.write_id = j.write_id
+ WHERE j.pos < ?5 AND (j.until IS NULL OR j.until > ?4) AND {fits}
+ ORDER BY j.pos DESC LIMIT ?10;
+
+-- name: rarest
+-- Which of the words ?4 the fewest have been found by; beyond a thousand all are many, and the first is as good as any.
+SELECT v.value AS word FROM journal_scopes s CROSS JOIN json_each(?4) v WHERE {ofScope}
+ ORDER BY (SELECT count(*) FROM (
+   SELECT 1 FROM journal_words f WHERE f.scope_id = s.scope_id AND f.word = v.value LIMIT 1000)), v.key LIMIT 1;
 
 -- name: matching
--- Puts with all the words ?5, of which the first is ?6; with what they are found by.
+-- Puts with all the words ?5, and the word ?6, of one span ?10 and above ?11; with what they are found by.
 SELECT {row}, c.words
   FROM journal_scopes s
- CROSS JOIN journal_words f ON f.scope_id = s.scope_id AND f.word = ?6 AND f.pos <= ?4
+ CROSS JOIN journal_words f ON f.scope_id = s.scope_id AND f.word = ?6 AND f.span = ?10 AND f.pos <= ?4 AND f.pos > ?11
  CROSS JOIN journal j ON j.scope_id = s.scope_id AND j.pos = f.pos AND (j.until IS NULL OR j.until > ?4)
   JOIN journal_writes w ON w.write_id = j.write_id
   LEFT JOIN journal_contents c ON c.tenant = w.tenant AND c.content_id = w.content_id
@@ -109,7 +116,8 @@ SELECT {row}, c.words
    AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(w.tags) WHERE value = ?8))
    AND NOT EXISTS (
      SELECT 1 FROM json_each(?5) v WHERE NOT EXISTS (
-       SELECT 1 FROM journal_words o WHERE o.scope_id = s.scope_id AND o.word = v.value AND o.pos = f.pos))
+       SELECT 1 FROM journal_words o
+        WHERE o.scope_id = s.scope_id AND o.word = v.value AND o.span = f.span AND o.pos = f.pos))
  ORDER BY f.pos DESC LIMIT ?9;
 
 -- name: latest
@@ -147,10 +155,8 @@ SELECT run_id FROM runs WHERE tenant = ?1 AND run_id IN (
   SELECT ?2 UNION ALL SELECT run_id FROM journal_reads WHERE tenant = ?1 AND name = ?3) ORDER BY run_id;
 
 -- name: scopes
-SELECT s.scope, s.head, s.horizon,
-       (SELECT count(*) FROM journal j JOIN journal_writes w ON w.write_id = j.write_id AND w.op = 'put'
-         WHERE j.scope_id = s.scope_id AND j.until IS NULL) AS entries
-  FROM journal_scopes s WHERE s.tenant = ?1 AND s.space = ?2 AND (?3 IS NULL OR s.scope > ?3)
+SELECT s.scope, s.head, s.horizon, s.entries FROM journal_scopes s
+ WHERE s.tenant = ?1 AND s.space = ?2 AND (?3 IS NULL OR s.scope > ?3)
  ORDER BY s.scope LIMIT ?4;
 
 -- name: collectable

@@ -153,6 +153,7 @@ export function journalKeepingContract(open: () => Promise<Opened>): void {
       expect(await said({ upTo: 4, runs: [{ runId, before: 4 }] })).toBe('3')
       expect(await store.collectJournal(f.T0 + 1000, 10)).toBe(2)
       expect(await store.horizonOf('acme', 'memory', j.SCOPE)).toBe(6)
+      expect(await store.countEntries('acme', 'memory', j.SCOPE)).toBe(1)
       expect([await said(), await said({}, 'b')]).toEqual(['3', null])
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 6, workspace: 0 })
       expect(await store.collectJournal(f.T0 + 1000, 10)).toBe(0)
@@ -167,7 +168,9 @@ export function journalKeepingContract(open: () => Promise<Opened>): void {
       expect(await store.collectJournal(f.T0 + 1000, 10)).toBe(0)
       await put(runId, 'after its end', { id: 'c', at: f.T0 + 60 })
       expect(await store.collectJournal(f.T0 + 50, 10)).toBe(0)
+      expect(await store.countEntries('acme', 'memory', j.SCOPE)).toBe(3)
       expect(await store.collectJournal(f.T0 + 51, 10)).toBe(1)
+      expect(await store.countEntries('acme', 'memory', j.SCOPE)).toBe(2)
       expect(await store.horizonOf('acme', 'memory', j.SCOPE)).toBe(3)
       expect([await said(), await said({}, 'b'), await said({}, 'c')]).toEqual([
         undefined,

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import type { Reach } from '../../../../src/core/journal/place.js'
+import type { Store } from '../../../../src/engine/ports/store.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 import { judged, merge, staged } from '../gate-fixtures.js'
@@ -72,4 +74,80 @@ export function journalModelContract(open: () => Promise<Opened>): void {
       { numRuns: 12 },
     )
   })
+
+  it('J1 looks back from any position past what was written over soon, late and never', async () => {
+    const { store } = await open()
+    let superseded = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(often, { minLength: 700, maxLength: 700 }), async keys => {
+        const tenant = f.id('tenant')
+        const scope: Often[] = keys.map(({ at, isForgotten, ...key }, i) => {
+          const isThere = keys.findLast((one, k) => k < i && one.id === key.id && one.ref === key.ref)
+          return { ...key, text: isForgotten && isThere?.isForgotten === false ? null : `word${i % 3} all` }
+        })
+        const writes = scope.map(({ ref, id, text }, i) =>
+          j.outside(text === null ? null : j.content(text, { tenant }), { ref, id, at: f.T0 + i }),
+        )
+        expect(await store.writeOutside(tenant, writes, null)).toMatchObject({ kind: 'written' })
+        for (const upTo of new Set([0, 1, 16, 256, 699, 700, 5_000, ...keys.slice(0, 12).map(({ at }) => at)])) {
+          const live = latestIn(scope, upTo)
+          superseded += live.filter(
+            ({ position }) => !latestIn(scope, 700).some(row => row.position === position),
+          ).length
+          const puts = live.filter(({ text }) => text !== null)
+          const reach = j.whole({ upTo })
+          const asked = (query: { ref?: string; prefix?: string }) => paged(store, tenant, reach, query)
+          expect(await asked({})).toEqual(live.map(({ position }) => position))
+          for (const ref of ['notes', 'plans']) {
+            const under = live.filter(one => one.ref === ref)
+            expect(await asked({ ref })).toEqual(under.map(({ position }) => position))
+            const beginning = under.filter(({ id }) => id.startsWith('k1'))
+            expect(await asked({ ref, prefix: 'k1' })).toEqual(beginning.map(({ position }) => position))
+          }
+          for (const words of [['all'], ['all', 'word1'], ['word1', 'word2']]) {
+            const found = await store.searchAt(tenant, 'memory', reach, { words, limit: 200 })
+            const meant = puts.filter(({ text }) => words.every(word => text?.split(' ').includes(word)))
+            expect(found.map(({ position }) => position)).toEqual(meant.slice(0, 200).map(({ position }) => position))
+          }
+        }
+        const now = latestIn(scope, 700).filter(({ text }) => text !== null)
+        expect(await store.countEntries(tenant, 'memory', j.SCOPE)).toBe(now.length)
+      }),
+      { numRuns: 3, endOnFailure: true },
+    )
+    expect(superseded).toBeGreaterThan(500)
+  })
+}
+
+type Often = { readonly ref: string; readonly id: string; readonly text: string | null }
+
+/** A key that is written again and again, twenty that take turns, and many that hardly ever are. */
+const often = fc.record({
+  ref: fc.constantFrom('notes', 'notes', 'notes', 'plans'),
+  id: fc.oneof(
+    fc.constant('hot'),
+    fc.nat(19).map(n => `k${n}`),
+    fc.nat(399).map(n => `rare${n}`),
+  ),
+  isForgotten: fc.boolean(),
+  at: fc.nat(700),
+})
+
+/** The latest of each key among the first so many, newest first. */
+const latestIn = (scope: readonly Often[], upTo: number) => {
+  const latest = new Map<string, Often & { position: number }>()
+  for (const [i, one] of scope.slice(0, upTo).entries()) latest.set(`${one.ref} ${one.id}`, { ...one, position: i + 1 })
+  return [...latest.values()].sort((a, b) => b.position - a.position)
+}
+
+/** All that is listed, in pages of thirteen. */
+async function paged(store: Store, tenant: string, reach: Reach, query: { ref?: string; prefix?: string }) {
+  const positions: (number | null)[] = []
+  let after: string | undefined
+  do {
+    const page = await store.entriesAt(tenant, 'memory', reach, { ...query, limit: 13, ...(after && { after }) })
+    positions.push(...page.rows.map(({ position }) => position))
+    after = page.cursor
+  } while (after !== undefined)
+  return positions
 }

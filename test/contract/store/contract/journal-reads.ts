@@ -333,6 +333,7 @@ export function journalReadContract(open: () => Promise<Opened>): void {
     expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 0, workspace: 0 })
     expect(await store.readTenantEvents('acme', 0, 10)).toEqual([])
     expect(await store.listScopes('acme', 'memory', 10)).toEqual([])
+    expect(await store.countEntries('acme', 'memory', j.SCOPE)).toBe(0)
     expect(await store.horizonOf('acme', 'memory', j.SCOPE)).toBe(0)
     expect(await store.copiesOf('acme', row)).toEqual([])
     expect(await store.destroyContent('acme', 'memory', j.SCOPE, { ref: 'notes', id: 'a' })).toBe(0)
