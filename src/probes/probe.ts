@@ -20,6 +20,8 @@ export type ProbeSubject = {
   readonly knowledge: readonly Knowledge[]
   /** What the gate names of the run. */
   readonly context?: readonly ContextEntry[]
+  /** What is asked of others is asked under this. */
+  readonly traceparent?: string
   readonly signal: AbortSignal
 }
 

@@ -10,7 +10,10 @@ import type { Fork, RunForked } from './events.js'
 import { NonDeterminismError, ReplayGuide } from './guide.js'
 
 /** What a branch does otherwise than its source. */
-export type Overlay = Pick<RunForked, 'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest'> & {
+export type Overlay = Pick<
+  RunForked,
+  'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest' | 'traceparent'
+> & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]
   /** The run that wrote what the source tells of, where the source is a replay and wrote nothing itself. */

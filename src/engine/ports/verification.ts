@@ -32,6 +32,8 @@ export interface Inspector {
     readonly hidden?: Json
     /** What the gate's `context` came to; empty where it came to nothing. */
     readonly context?: readonly ContextEntry[]
+    /** What is asked of others is asked under this. */
+    readonly traceparent: string
     readonly signal: AbortSignal
   }): Promise<readonly ProbeResult[]>
 }

@@ -9,6 +9,7 @@ import type { RunState } from '../../core/run/state.js'
 import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
+import { traceBegun } from '../../trace.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { openReplay } from '../effects/replay.js'
 import { answersOfToday } from '../effects/replay-today.js'
@@ -80,7 +81,11 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const rules = deps.rules(plan)
   const run = { runId, tenant }
   const first = past
-    ? await branched(deps, rules, fork, run, past, { ...changed.overlay, ...(scopes ? { scopes } : {}) })
+    ? await branched(deps, rules, fork, run, past, {
+        ...changed.overlay,
+        ...(scopes ? { scopes } : {}),
+        traceparent: traceBegun(runId, request.traceparent),
+      })
     : await replayed(deps, rules, fork, run)
   if (!first.ok) return refused(first.refusal)
   const [last] = fromSeq === 0 ? [] : await deps.store.readEvents(sourceRunId, fromSeq - 1, 1)

@@ -19,6 +19,7 @@ import {
   share,
   texts,
   time,
+  trace,
   words,
 } from './shape.js'
 
@@ -100,6 +101,7 @@ const SHAPES: { readonly [type: string]: Shape } = {
       gatedBy: texts,
       withheld: texts,
       changed: texts,
+      traceparent: trace,
     },
     assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
   },
@@ -192,6 +194,7 @@ const SHAPES: { readonly [type: string]: Shape } = {
       principalScope: texts,
       changed: texts,
       workflowDigest: filled,
+      traceparent: trace,
     },
     closed: true,
   },
