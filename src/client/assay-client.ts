@@ -23,6 +23,7 @@ import type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  RunAncestry,
   RunComparison,
   RunDiff,
   RunEventDoc,
@@ -205,6 +206,11 @@ export class AssayClient {
   /** A run with everything that helps to find out what happened, without what is confidential. */
   debugBundle(runId: string): Promise<DebugBundle> {
     return this.#call({ path: `${run(runId)}/debug-bundle` })
+  }
+
+  /** Which run has started it, if one has; that one's own parent is told by another call. */
+  getAncestry(runId: string): Promise<RunAncestry> {
+    return this.#call({ path: `${run(runId)}/ancestry` })
   }
 
   /** What gates have made of the run's results, attempt by attempt. */

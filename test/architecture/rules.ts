@@ -41,6 +41,7 @@ export const LAYERS: readonly Layer[] = [
       'wire/',
       'engine/api.ts',
       'engine/journal/content.ts',
+      'engine/queries/ancestry.ts',
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',
       'engine/queries/steps.ts',
@@ -237,6 +238,7 @@ export const LAYERS: readonly Layer[] = [
     ours: ['config.ts', 'core/run/version.ts', 'http/config.ts', 'package-version.ts'],
     packages: [],
   },
+  { place: 'host-id.ts', ours: ['config.ts', 'digest.ts'], types: [PORTS], packages: [] },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
   { place: 'ground.ts', ours: ['*'], packages: 'any' },
   {

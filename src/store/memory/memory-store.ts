@@ -114,6 +114,11 @@ export class MemoryStore extends MemoryJournal implements Store {
     this.#hints.released(hostId)
   }
 
+  async lastingId(wanted: { readonly id: string; readonly given: boolean }): Promise<string> {
+    refuseControls(wanted)
+    return hosts.lastingId(this.tables, wanted)
+  }
+
   async claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
     return hosts.claimOrphans(this.tables, hostId, now, limit, weights)
   }

@@ -126,6 +126,14 @@ CREATE TABLE assay.hosts (
   CONSTRAINT hosts_state_check CHECK ((state = ANY (ARRAY['alive'::text, 'fenced'::text, 'released'::text])))
 );
 
+CREATE TABLE assay.identity (
+  one boolean NOT NULL DEFAULT true,
+  host_id text NOT NULL,
+  given boolean NOT NULL,
+  CONSTRAINT identity_one_check CHECK (one),
+  CONSTRAINT identity_pkey PRIMARY KEY (one)
+);
+
 CREATE TABLE assay.invocations (
   id text NOT NULL,
   run_id text NOT NULL,

@@ -270,6 +270,12 @@ CREATE TABLE hosts (
   state       TEXT NOT NULL CHECK (state IN ('alive', 'fenced', 'released'))
 ) WITHOUT ROWID;
 
+CREATE TABLE identity (
+  one     INTEGER PRIMARY KEY CHECK (one = 1),
+  host_id TEXT NOT NULL,
+  given   INTEGER NOT NULL CHECK (given IN (0, 1))
+);
+
 CREATE TABLE invocations (
   id        TEXT PRIMARY KEY,
   tenant    TEXT NOT NULL,
