@@ -8,7 +8,7 @@ import type { RunEvent } from '../core/run/events.js'
 export const EXECUTION_MODEL_VERSION = 6
 
 /** What differs between hosts of one version. */
-export type ModelSettings = {
+export type ModelTerms = {
   readonly hostId: string
   readonly ancestry: boolean
   readonly confidenceFloor: number
@@ -19,7 +19,7 @@ export type ModelSettings = {
 }
 
 /** The block of discovery: each version has its own fields, and none of a later one (R-CAP-6, R-CAP-7, R-CAP-8). */
-export const executionModel = (version: number, settings: ModelSettings) => ({
+export const executionModel = (version: number, settings: ModelTerms) => ({
   supported: true,
   version,
   ...(version >= 2 && {

@@ -1,6 +1,6 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
-import { EXECUTION_MODEL_VERSION, executionModel, type ModelSettings } from '../../wire/execution-model.js'
+import { EXECUTION_MODEL_VERSION, executionModel, type ModelTerms } from '../../wire/execution-model.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../../wire/render.js'
 import { TEST_PREFIX } from '../auth/key-cache.js'
 import type { HttpConfig } from '../config.js'
@@ -42,7 +42,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
       ...(maxTokens !== undefined && { maxBudgetTokens: maxTokens }),
       ...(maxCostUsd !== undefined && { maxBudgetCostUsd: maxCostUsd }),
     },
-    multiAgent: { executionModel: executionModel(EXECUTION_MODEL_VERSION, modelSettings(config)) },
+    multiAgent: { executionModel: executionModel(EXECUTION_MODEL_VERSION, modelTerms(config)) },
     ...agentFamilies(config, hasAgents),
     ...journalFamilies(config),
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
@@ -99,7 +99,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
   }
 }
 
-const modelSettings = ({ hostId, ancestry, orchestrator, memory, conformance }: HttpConfig): ModelSettings => ({
+const modelTerms = ({ hostId, ancestry, orchestrator, memory, conformance }: HttpConfig): ModelTerms => ({
   ...orchestrator,
   hostId,
   ancestry,
