@@ -44,6 +44,8 @@ export type Config = {
   readonly fixtures: string | undefined
   /** Names this host among those that share a database. A restart under the same name fences its predecessor. */
   readonly hostName: string
+  /** By which other hosts know this one and those it shares its database with; where absent, the database has one. */
+  readonly hostId: string | undefined
   /** How long other hosts wait before they take over the runs of a silent one. */
   readonly leaseMs: number
   readonly limits: LimitSettings
@@ -293,6 +295,7 @@ function build(
     fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
     hostName: get<string | undefined>('hostName') ?? `${os.hostname()}-${sha256(data).slice(0, 8)}`,
+    hostId: get('hostId'),
     leaseMs: get('leaseMs'),
     limits,
     quotas: quotasWithin(limits, quota),

@@ -31,6 +31,7 @@ import { artifactsIn } from './engine/queries/artifacts.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
+import { settleHostId } from './host-id.js'
 import { createApp } from './http/app.js'
 import { withConfiguredKeys } from './http/auth/configured-keys.js'
 import { hashKey } from './http/auth/key-cache.js'
@@ -277,7 +278,7 @@ async function edgeOf(
     clock,
     ids,
     log,
-    config: await httpSettings(config, unbounded),
+    config: await httpSettings(config, await settleHostId(config.hostId, { store, ids }), unbounded),
     turns: unbounded.streams ? NO_TURNS : turns,
   }
 }

@@ -9,13 +9,14 @@ type Unbounded = { readonly streams?: boolean; readonly buffers?: boolean; reado
 const NO_RATE = { requestsPerSecond: 0, burst: 1 }
 
 /** What of the configuration the HTTP edge goes by. */
-export const httpSettings = async (config: Config, unbounded: Unbounded = {}) =>
+export const httpSettings = async (config: Config, hostId: string, unbounded: Unbounded = {}) =>
   httpConfig({
     version: packageVersion(),
     engineVersion: Number(ENGINE_VERSION),
     conformance: config.conformance,
     production: false,
     accessLog: config.log.access,
+    hostId,
     allowedHosts: config.allowedHosts,
     limits: {
       ...config.limits,

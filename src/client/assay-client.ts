@@ -1,5 +1,5 @@
 import { type Follow, followEvents } from './follow-events.js'
-import { type Call, type Connection, callJson } from './http-call.js'
+import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
 import type {
   AgentInfo,
@@ -23,6 +23,7 @@ import type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  RunAncestry,
   RunComparison,
   RunDiff,
   RunEventDoc,
@@ -207,6 +208,11 @@ export class AssayClient {
     return this.#call({ path: `${run(runId)}/debug-bundle` })
   }
 
+  /** Which run has started it, if one has; that one's own parent is told by another call. */
+  getAncestry(runId: string): Promise<RunAncestry> {
+    return this.#call({ path: `${run(runId)}/ancestry` })
+  }
+
   /** What gates have made of the run's results, attempt by attempt. */
   listVerifications(runId: string): Promise<VerificationList> {
     return this.#call({ path: `${run(runId)}/verifications` })
@@ -388,10 +394,3 @@ const interrupt = (runId: string, nodeId: string): string => `${run(runId)}/inte
 const standard = (collection: StandardCollection, id?: string): string =>
   `/v1/host/assay/${collection}${id === undefined ? '' : `/${encodeURIComponent(id)}`}`
 const webhook = (webhookId: string): string => `/v1/webhooks/${encodeURIComponent(webhookId)}`
-
-function formOf(request: RunRequest, files: { readonly [input: string]: File }): FormData {
-  const form = new FormData()
-  form.set('run', new Blob([JSON.stringify(request)], { type: 'application/json' }))
-  for (const [name, file] of Object.entries(files)) form.set(name, file, file.name)
-  return form
-}

@@ -110,3 +110,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     else signal?.addEventListener('abort', abort, { once: true })
   })
 }
+
+/** A request with files beside it. */
+export function formOf(request: object, files: { readonly [input: string]: File }): FormData {
+  const form = new FormData()
+  form.set('run', new Blob([JSON.stringify(request)], { type: 'application/json' }))
+  for (const [name, file] of Object.entries(files)) form.set(name, file, file.name)
+  return form
+}

@@ -40,6 +40,7 @@ export type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  RunAncestry,
   RunComparison,
   RunDiff,
   RunEventDoc,

@@ -16,6 +16,7 @@ import type {
 import type { FileInfo as FileSchema, ListFilesAnswer } from '../wire/journal/workspace.js'
 import type { CreateKeyAnswer, CreateKeyBody, ListKeysAnswer, OwnKeyAnswer } from '../wire/key.js'
 import type {
+  AncestryAnswer,
   ChatAnswer,
   ChatBody,
   CreateRunAnswer,
@@ -130,6 +131,9 @@ export type EventDiff = RunDiff['eventDiffs'][number]
 export type RunComparison = Static<typeof CompareAnswer>
 /** A run with everything that helps to find out what happened. */
 export type DebugBundle = Static<typeof BundleSchema>
+
+/** Who has started a run, on which host and how; `parent` is null for a run that a client has started, and for a fork. */
+export type RunAncestry = AncestryAnswer
 
 /** What gates have made of a run's results. */
 export type VerificationList = Static<typeof ListVerificationsAnswer>

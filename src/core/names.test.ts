@@ -41,6 +41,7 @@ const GOOD: { readonly [Name in Named]: string } = {
   tenant: 'acme',
   principal: 'ann',
   hostName: 'host:1',
+  hostId: 'acme.example/assay',
   toolServer: 'files',
   toolName: 'files/read',
   promptId: 'triage',

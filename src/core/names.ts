@@ -44,6 +44,8 @@ export const NAMES = {
   tenant: '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}',
   principal: '[A-Za-z0-9][A-Za-z0-9_.-]{0,63}',
   hostName: '[A-Za-z0-9._:-]{1,128}',
+  /** R-CAP-6: of a host, as others know it: a domain name, or one with a path. */
+  hostId: '[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?',
   toolServer: '[A-Za-z0-9_-]{1,64}',
   /** R-TOOL-2: of a tool within its server or module, as protocols and file systems agree on it. */
   toolName: '[A-Za-z0-9_./-]{1,128}',

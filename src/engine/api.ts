@@ -82,6 +82,8 @@ export type RunRequest = {
   readonly memoryScope?: string
   readonly exclusiveScope?: boolean
   readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
+  /** The trace to go on with, as it came; what is malformed counts for nothing. */
+  readonly traceparent?: string
 }
 
 export type RunCommand =
@@ -112,6 +114,8 @@ export type ForkRun = {
   readonly memoryAsOf?: number
   /** What the credential may do; a branch may do no more. */
   readonly scopes?: readonly string[]
+  /** The trace that a branch goes on with, as it came. */
+  readonly traceparent?: string
 }
 
 export type RunOptions = {

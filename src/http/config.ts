@@ -14,6 +14,10 @@ export type HttpConfig = {
   /** Deliveries that fail are tried again until they are given up, over restarts too. */
   readonly durableWebhooks: boolean
   readonly accessLog: boolean
+  /** By which others know this host. */
+  readonly hostId: string
+  /** Whether the ancestry of runs is told; it is advertised or not there (R-XHOST-10). */
+  readonly ancestry: boolean
   /** Names and addresses that a Host header may have, without ports; undefined lets every one pass. */
   readonly allowedHosts: readonly string[] | undefined
   readonly limits: HttpLimits
@@ -111,6 +115,8 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   production: false,
   durableWebhooks: false,
   accessLog: false,
+  hostId: 'localhost',
+  ancestry: true,
   allowedHosts: undefined,
   retryAfterSeconds: 1,
   quotas: noQuotas,

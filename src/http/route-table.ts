@@ -11,6 +11,7 @@ import { interruptRoutes } from './routes/interrupts/interrupts.js'
 import { memoryRoutes } from './routes/journal/memory.js'
 import { streamRoutes } from './routes/journal/stream.js'
 import { workspaceRoutes } from './routes/journal/workspace.js'
+import { ancestryRoutes } from './routes/runs/ancestry.js'
 import { annotationRoutes } from './routes/runs/annotations.js'
 import { artifactRoutes } from './routes/runs/artifacts.js'
 import { debugBundleRoutes } from './routes/runs/debug-bundle.js'
@@ -46,6 +47,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...eventRoutes(edge),
     ...interruptRoutes(edge),
     ...interruptLinkRoutes(edge),
+    ...ancestryRoutes(edge),
     ...diffRoutes(edge),
     ...debugBundleRoutes(edge),
     ...annotationRoutes(),

@@ -54,7 +54,11 @@ async function ask(
     // The part after `#` is for whoever reads the page, and is never sent.
     url: url.replace(/#.*$/s, ''),
     // Nothing is decompressed, so that a small answer cannot become a large one.
-    headers: { accept: '*/*', 'accept-encoding': 'identity' },
+    headers: {
+      accept: '*/*',
+      'accept-encoding': 'identity',
+      ...(subject.traceparent !== undefined && { traceparent: subject.traceparent }),
+    },
     timeoutMs: TIMEOUT_MS,
     maxResponseBytes: MAX_BYTES,
     signal: subject.signal,

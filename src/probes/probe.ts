@@ -23,6 +23,8 @@ export type ProbeSubject = {
   readonly context?: readonly ContextEntry[]
   /** The workspace as whoever is judged sees it; where absent, nothing is known of it. */
   readonly files?: FileLookup
+  /** What is asked of others is asked under this. */
+  readonly traceparent?: string
   readonly signal: AbortSignal
 }
 

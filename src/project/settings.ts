@@ -186,6 +186,14 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ),
     { otherwise: 'machine name and data folder' },
   ),
+  hostId: of(
+    line(
+      'id by which other hosts know this one, and all that share its database; once given it stays',
+      'a domain name, or one with a path: 1 to 255 letters, digits and . _ : / -, first and last a letter or digit',
+      new RegExp(patternOf('hostId')),
+    ),
+    { otherwise: 'made on first start, in the database' },
+  ),
   leaseMs: of(
     Milliseconds(100, 600_000, {
       description: 'how long other hosts wait before they take over from a silent one',

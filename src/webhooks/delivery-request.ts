@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { sha256 } from '../digest.js'
 import type { Delivery, Webhook } from '../engine/ports/deliveries.js'
 import type { StoredEvent } from '../engine/ports/event-log.js'
+import { traceparentFor } from '../trace.js'
 import { renderEvent } from '../wire/render.js'
 
 /** What one try of a delivery sends (contract core §11.2). Body and delivery id are the same on every try. */
@@ -9,7 +10,13 @@ export function deliveryRequest(
   webhook: Pick<Webhook, 'webhookId' | 'secret'>,
   delivery: Delivery,
   event: StoredEvent,
-  options: { readonly version: string; readonly engineVersion: string; readonly now: number },
+  options: {
+    readonly version: string
+    readonly engineVersion: string
+    readonly now: number
+    /** What the run has recorded of its trace. */
+    readonly trace: string | undefined
+  },
 ): { readonly headers: { readonly [name: string]: string }; readonly body: string } {
   const { runId } = delivery
   const doc = renderEvent(runId, event, options)
@@ -27,6 +34,7 @@ export function deliveryRequest(
       'X-openwop-Timestamp': timestamp,
       'X-openwop-Signature': `sha256=${sign(webhook.secret, timestamp, body)}`,
       'X-openwop-Signature-Algorithm': 'v1',
+      traceparent: traceparentFor(runId, options.trace, deliveryId(delivery)),
     },
   }
 }

@@ -3,11 +3,13 @@ import type { Clock } from '../engine/ports/clock.js'
 import type { Delivery, DeliveryQueue, DeliveryResult, Webhook, WebhookStore } from '../engine/ports/deliveries.js'
 import type { EventLog } from '../engine/ports/event-log.js'
 import type { Log } from '../engine/ports/log.js'
+import type { RunIndex } from '../engine/ports/run-index.js'
 import { sleep } from '../timing/sleep.js'
 import type { DataVault } from '../vault/vault.js'
 import { afterFailure, afterSuccess, circuitOf } from './circuit.js'
 import { deliveryRequest } from './delivery-request.js'
 import { nextTry } from './retry-schedule.js'
+import { RunTraces } from './run-trace.js'
 import { openSecret } from './signing-secret.js'
 import type { Subscriptions } from './subscriptions.js'
 import { WaitingLine } from './waiting-line.js'
@@ -31,7 +33,7 @@ export type DispatcherOptions = {
 }
 
 /** The part of the store that deliveries live in, and the events they tell of. */
-export type DeliverySource = WebhookStore & DeliveryQueue & Pick<EventLog, 'readEvents'>
+export type DeliverySource = WebhookStore & DeliveryQueue & Pick<EventLog, 'readEvents'> & Pick<RunIndex, 'readRun'>
 
 export type DispatcherDeps = {
   readonly store: DeliverySource
@@ -67,6 +69,7 @@ export class Dispatcher {
   readonly #sending = new Map<string, number>()
   readonly #underWay = new Set<Promise<void>>()
   readonly #cut = new AbortController()
+  readonly #traces: RunTraces
   #purgedAt = Number.NEGATIVE_INFINITY
   #loop: Promise<void> | undefined
   #stopped = false
@@ -76,7 +79,9 @@ export class Dispatcher {
   constructor(
     private readonly deps: DispatcherDeps,
     private readonly options: DispatcherOptions,
-  ) {}
+  ) {
+    this.#traces = new RunTraces(deps.store)
+  }
 
   start(): void {
     this.#loop ??= this.#run()
@@ -193,6 +198,7 @@ export class Dispatcher {
     const { webhookId, runId, sequence } = delivery
     if (clock.monotonic() > startBy) return
     const [event] = await store.readEvents(runId, sequence, 1)
+    const trace = await this.#traces.of(runId)
     // Looked up after the last wait before the request: it may have been removed, or its circuit opened, in the line.
     const webhook = subscriptions.find(webhookId)
     if (event === undefined) return this.#drop(delivery, 'event-gone')
@@ -204,7 +210,7 @@ export class Dispatcher {
     const answer = await egress.send({
       method: 'POST',
       url: webhook.url,
-      ...deliveryRequest({ webhookId, secret }, delivery, event, { ...this.options, now: clock.now() }),
+      ...deliveryRequest({ webhookId, secret }, delivery, event, { ...this.options, trace, now: clock.now() }),
       timeoutMs: TIMEOUT_MS,
       maxResponseBytes: MAX_RESPONSE_BYTES,
       signal: this.#cut.signal,

@@ -2,15 +2,48 @@ import type { RunEvent } from '../core/run/events.js'
 
 /**
  * What this host claims of the multi-agent execution model (contract agents §2.2). R-CAP-4: a version claims all before
- * it too. The half of the second that is about memory binds together with `memory.supported` only (R-MEM-1); the third
- * needs causes on other hosts.
+ * it too. What is said of memory and workspaces binds together with their own claims only (R-MEM-1, R-STATE-6), and what is
+ * said of causes on other hosts where there are some (R-XHOST-2): nothing of another host starts a run here yet.
  */
-export const EXECUTION_MODEL_VERSION = 2
+export const EXECUTION_MODEL_VERSION = 6
+
+/** What differs between hosts of one version. */
+export type ModelTerms = {
+  readonly hostId: string
+  readonly ancestry: boolean
+  readonly confidenceFloor: number
+  readonly confidenceInterruptKind: string
+  readonly transcriptWindow: number
+  readonly memory: boolean
+  readonly conformance: boolean
+}
+
+/** The block of discovery: each version has its own fields, and none of a later one (R-CAP-6, R-CAP-7, R-CAP-8). */
+export const executionModel = (version: number, settings: ModelTerms) => ({
+  supported: true,
+  version,
+  ...(version >= 2 && {
+    confidenceEscalationFloor: settings.confidenceFloor,
+    confidenceEscalationInterruptKind: settings.confidenceInterruptKind,
+    // R-MEM-6: siblings write one after the other, and who reads them reads up to an anchor.
+    ...(settings.memory && { crossChildMemoryConcurrency: 'strict' }),
+  }),
+  ...(version >= 3 && {
+    crossHostCausation: {
+      supported: true,
+      hostId: settings.hostId,
+      ...(settings.ancestry && { ancestryEndpointSupported: true }),
+    },
+  }),
+  replayDeterminism: replayDeterminism(version, settings.conformance),
+  ...(version >= 5 && { statefulResume: true, transcriptWindow: settings.transcriptWindow }),
+  ...(version >= 6 && { verifier: { supported: true, gating: true } }),
+})
 
 /**
- * R-CAP-7, R-REPLAY-1, R-REPLAY-3: what is claimed of replays where models may answer otherwise. The recipe of cache keys
- * is the protocol's at every version; that a replay is deterministic is claimed with version 4 and not before. Refusals
- * can differ only where the provider `mock` is, before as after.
+ * R-REPLAY-1, R-REPLAY-3: what is claimed of replays where models may answer otherwise. The recipe of cache keys is the
+ * protocol's at every version; that a replay is deterministic is claimed with version 4 and not before. Refusals can differ
+ * only where the provider `mock` is, before as after.
  */
 export const replayDeterminism = (version: number, conformance: boolean) => ({
   supported: version >= 4,
@@ -104,31 +137,23 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'workflow.loopback-limit': 0,
 }
 
+/** R-XHOST-4: events that can name the host of their cause, where that is another one. */
+export const NAME_A_HOST: readonly RunEvent['type'][] = [
+  'core.workflowChain.event',
+  'core.workflowChain.confidence-escalated',
+  'agent.reasoned',
+  'agent.toolCalled',
+  'agent.toolReturned',
+  'agent.handoff',
+  'agent.decided',
+  'agent.verified',
+  'runOrchestrator.decided',
+  'prompt.composed',
+  'agent.promptResolved',
+]
+
 /** The same for fields of events that may be sent earlier without them. */
 export const FIELDS_FROM: { readonly [field: string]: number } = {
   'runOrchestrator.decided.iteration': 5,
-  ...Object.fromEntries(
-    // R-XHOST-4
-    [
-      'core.workflowChain.event',
-      'core.workflowChain.confidence-escalated',
-      'agent.reasoned',
-      'agent.toolCalled',
-      'agent.toolReturned',
-      'agent.handoff',
-      'agent.decided',
-      'agent.verified',
-      'runOrchestrator.decided',
-      'prompt.composed',
-      'agent.promptResolved',
-    ].map(type => [`${type}.causationHostId`, 3]),
-  ),
+  ...Object.fromEntries(NAME_A_HOST.map(type => [`${type}.causationHostId`, 3])),
 }
-
-/** What is sent although its version is not claimed yet, because versions can only be claimed in their order. */
-export const SENT_EARLY: readonly string[] = [
-  'runOrchestrator.decided.iteration',
-  'agent.verified',
-  // In conformance mode only: elsewhere a replay hears its record, and no call can be refused in it.
-  'replay.divergedAtRefusal',
-]

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { JsonObject } from '../core/json.js'
+import { patternOf } from '../core/names.js'
 import { MAX_CHANGES } from '../core/replay/changes.js'
 import { OneOf } from '../core/schema/kinds.js'
 import { ConfigurableSchema } from '../core/workflow/configurable.js'
@@ -375,3 +376,30 @@ export const RunSnapshot = Type.Object({
   eventLogSchemaVersion: Type.Integer(),
 })
 export type RunSnapshot = Static<typeof RunSnapshot>
+
+/** What may have led to a run (R-XHOST-11). */
+const CAUSES = ['mcp-tool-call', 'a2a-message', 'core.subWorkflow', 'core.dispatch'] as const
+
+/** The protocol's RunAncestryResponse. */
+export const AncestryAnswer = Type.Object(
+  {
+    runId: RunId,
+    hostId: Type.String({ pattern: patternOf('hostId'), description: 'The host that answers' }),
+    parent: Type.Union([
+      Type.Null({ description: 'Nobody’s child: a client has started it, or it is a fork' }),
+      Type.Object(
+        {
+          runId: RunId,
+          hostId: Type.String({ pattern: patternOf('hostId') }),
+          wellKnownUrl: Type.Optional(
+            Type.String({ format: 'uri', description: 'Discovery of the parent’s host, where that is another one' }),
+          ),
+          cause: OneOf(CAUSES, { description: 'How the parent has started it; whoever judges was dispatched' }),
+        },
+        { additionalProperties: false },
+      ),
+    ]),
+  },
+  { additionalProperties: false },
+)
+export type AncestryAnswer = Static<typeof AncestryAnswer>

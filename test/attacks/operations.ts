@@ -139,6 +139,7 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
   }),
   listRuns: () => ({ url: '/v1/runs?limit=5&status=completed' }),
   getRun: p => ({ url: `/v1/runs/${p.judged}` }),
+  getRunAncestry: p => ({ url: `/v1/runs/${p.judged}/ancestry` }),
   chat: () => ({
     url: '/v1/host/assay/chat',
     ask: post({ message: '@local.weather.silent hello', conversationId: 'c' }),

@@ -80,22 +80,27 @@ describe('discovery (contract core §1)', () => {
     expect(Object.keys(json.capabilities).sort()).toEqual(families.sort())
   })
 
-  test('R-CAP-3, R-CAP-4, R-CAP-5, R-CAP-8, R-VERIFY-1, R-VERIFY-20: the loop is claimed with its settings, and nothing beyond version 2', async () => {
+  test('R-CAP-4, R-CAP-5, R-CAP-6, R-CAP-8, R-VERIFY-1, R-VERIFY-20: all versions of the loop are claimed, with the settings of this host', async () => {
     const orchestrator = {
       confidenceFloor: 0.8,
       confidenceInterruptKind: 'x-host-acme-review',
       transcriptWindow: 30,
     }
-    const strict = await startHttp({ config: { orchestrator, limits: { maxLoopIterations: 12 } } })
+    const config = { orchestrator, hostId: 'acme.example/assay', limits: { maxLoopIterations: 12 } }
+    const strict = await startHttp({ config })
     const { json } = await strict.call(null, { url: '/.well-known/openwop' })
     expect(json.multiAgent).toEqual({
       executionModel: {
         supported: true,
-        version: 2,
+        version: 6,
         confidenceEscalationFloor: 0.8,
         confidenceEscalationInterruptKind: 'x-host-acme-review',
         crossChildMemoryConcurrency: 'strict',
-        replayDeterminism: { supported: false, llmCacheKeyRecipe: 'spec-rfc-0041' },
+        crossHostCausation: { supported: true, hostId: 'acme.example/assay', ancestryEndpointSupported: true },
+        replayDeterminism: { supported: true, llmCacheKeyRecipe: 'spec-rfc-0041', refusalDivergenceEmission: true },
+        statefulResume: true,
+        transcriptWindow: 30,
+        verifier: { supported: true, gating: true },
       },
     })
     expect(json.extensions.verification).toMatchObject({
@@ -119,7 +124,7 @@ describe('discovery (contract core §1)', () => {
     const { json } = await host.call(null, { url: '/.well-known/openwop' })
     const recipe = { llmCacheKeyRecipe: 'spec-rfc-0041' }
     expect(json.multiAgent.executionModel.replayDeterminism).toEqual({
-      supported: false,
+      supported: true,
       ...recipe,
       refusalDivergenceEmission: true,
     })

@@ -260,6 +260,6 @@ test('R-CAP-11 R-MEM-1 R-MEM-16: discovery claims memory with all that belongs t
     memoryBackends: ['long-term'],
     memoryConsolidation: { supported: true, schedule: 'on-demand' },
   })
-  expect(multiAgent.executionModel).toMatchObject({ version: 2, crossChildMemoryConcurrency: 'strict' })
+  expect(multiAgent.executionModel).toMatchObject({ version: 6, crossChildMemoryConcurrency: 'strict' })
   expect(workspace).toEqual({ supported: true, versioned: true, maxFileBytes: 8_388_608, maxFiles: 10_000 })
 })

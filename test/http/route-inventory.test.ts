@@ -47,6 +47,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   createRun: 'runs:create',
   listRuns: 'runs:read',
   getRun: 'runs:read',
+  getRunAncestry: 'runs:read',
   cancelRun: 'runs:cancel',
   cancelRunAlias: 'runs:cancel',
   bulkCancelRuns: 'runs:cancel',

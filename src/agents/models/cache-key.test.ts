@@ -76,6 +76,7 @@ describe('the key of a request', () => {
   const ask: ModelCallRequest = {
     tenant: 't',
     id: 'e',
+    traceparent: 't',
     provider: 'openai',
     model: 'm',
     brief: { system: 's', user: 'u', tools: [], wrapped: false },
@@ -87,7 +88,7 @@ describe('the key of a request', () => {
   const key = (over: Partial<ModelCallRequest> = {}) => cacheKey(semanticRequest({ ...ask, ...over }), 'v2')
 
   test('who asks, and when, does not matter', () => {
-    expect(key({ tenant: 'other', id: 'other', verbosity: 'off', agentId: 'x' })).toBe(key())
+    expect(key({ tenant: 'other', id: 'other', traceparent: 'other', verbosity: 'off', agentId: 'x' })).toBe(key())
   })
 
   test.each<[string, Partial<ModelCallRequest>]>([

@@ -1,14 +1,13 @@
 import type { LanguageModelV3CallOptions, LanguageModelV3Message, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { isObject, type Json } from '../../core/json.js'
 import type { ModelCallRequest } from '../../engine/ports/agents.js'
-import { traceparentOf } from '../traceparent.js'
 import { answerShape } from './answer-shape.js'
 import { conversationOf, type Message } from './conversation.js'
 import type { LiveKind } from './provider.js'
 
 /** A request in the words of the language-model interface that all providers' libraries share. */
 export function callOptions(ask: ModelCallRequest, kind: LiveKind, signal: AbortSignal): LanguageModelV3CallOptions {
-  const { brief, id, maxOutputTokens } = ask
+  const { brief, id, traceparent, maxOutputTokens } = ask
   return {
     prompt: conversationOf(ask).map(said),
     maxOutputTokens,
@@ -16,7 +15,7 @@ export function callOptions(ask: ModelCallRequest, kind: LiveKind, signal: Abort
     ...(brief.tools.length === 0 ? undefined : { tools: brief.tools.map(toolOf) }),
     ...(wantsJsonMode(ask, kind) ? { responseFormat: { type: 'json' as const } } : undefined),
     // The same on every try, so that a provider can drop a repetition (R-XHOST-8 for the trace).
-    headers: { 'idempotency-key': id, traceparent: traceparentOf(id) },
+    headers: { 'idempotency-key': id, traceparent },
     // Some signs of a refusal are not in what the libraries make of an answer.
     includeRawChunks: true,
     abortSignal: signal,

@@ -33,6 +33,8 @@ export type ToolCall = {
   readonly runId: string
   /** The effect's identity: the same when the call is repeated, so that the other side can drop the repetition. */
   readonly id: string
+  /** W3C trace context of the run and this call, for whatever is sent. */
+  readonly traceparent: string
   readonly args: JsonObject
   /** Who calls, and what of memory and workspace is seen from there. */
   readonly agentId: string

@@ -64,6 +64,7 @@ async function call(deps: UseDeps, ask: ToolCallRequest, timeoutMs: number, sign
     tenant: ask.tenant,
     runId: ask.runId,
     id: ask.id,
+    traceparent: ask.traceparent,
     agentId: ask.agentId,
     desk: ask.desk,
     args: structuredClone(args) as JsonObject,

@@ -64,6 +64,7 @@ export function childStartCommand(
     ...narrowed(state.started.principalScope, principalScope),
     depth,
     ...(gatedBy ? { gatedBy } : {}),
+    ...(state.started.traceparent === undefined ? {} : { traceparent: state.started.traceparent }),
   }
   const places = effect.verifier ? {} : childPlaces(state, runId, childRunId, effect.isolated === true)
   const more = {

@@ -11,6 +11,8 @@ export type RunForked = {
   metadata?: JsonObject
   /** Names of what the branch changes of its source; models are in `configurable`, other values in its definition. */
   changed?: readonly string[]
+  /** A branch is the root of a tree, and has a trace of its own. */
+  traceparent?: string
   /** SHA-256 of the definition that it goes by from here on, where that is another. */
   workflowDigest?: string
   /** The event of the source before which the branch's memory was taken, where that is not the cut. */

@@ -13,7 +13,7 @@ import type { RunForked } from './events.js'
  * source; those it still waits for are started anew.
  */
 export function branch(draft: Draft, forked: RunForked, away: number): void {
-  const { configurable, tags, metadata, principalScope, workflowDigest } = forked
+  const { configurable, tags, metadata, principalScope, workflowDigest, traceparent } = forked
   const { configurable: before } = draft.started
   draft.started = {
     ...draft.started,
@@ -22,6 +22,7 @@ export function branch(draft: Draft, forked: RunForked, away: number): void {
     ...(metadata === undefined ? {} : { metadata }),
     ...(principalScope === undefined ? {} : { principalScope }),
     ...(workflowDigest === undefined ? {} : { workflowDigest }),
+    ...(traceparent === undefined ? {} : { traceparent }),
   }
   // Whoever branches off may let the run spend more, or less; what it has spent stays spent.
   if (configurable?.budget !== undefined) draft.budget = ceilingsOf(draft)

@@ -12,7 +12,7 @@ import { NonDeterminismError, ReplayGuide } from './guide.js'
 /** What a branch does otherwise than its source. */
 export type Overlay = Pick<
   RunForked,
-  'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest' | 'memoryAsOf'
+  'configurable' | 'tags' | 'metadata' | 'changed' | 'workflowDigest' | 'memoryAsOf' | 'traceparent'
 > & {
   /** What whoever asks for the branch may do. */
   readonly scopes?: readonly string[]

@@ -122,6 +122,8 @@ export type RunStarted = {
   gatedBy?: readonly string[]
   /** Names of what the host gave it besides its inputs; no reader of the log sees the values. */
   withheld?: readonly string[]
+  /** The W3C trace context that its tree was started under: the same in all of it. */
+  traceparent?: string
   /** Of a branch from the very beginning: names of what it changes of its source. */
   changed?: readonly string[]
   /** The event of its source before which its memory was taken. */

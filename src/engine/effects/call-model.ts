@@ -14,6 +14,7 @@ import type {
 } from '../ports/agents.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectContext, EffectOf, PerformEffect } from './effect-context.js'
+import { effectTrace } from './effect-trace.js'
 import { ReasoningFeed } from './reasoning-feed.js'
 import { answeredBefore, contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
@@ -100,17 +101,18 @@ async function reused(
 
 async function requestOf(
   context: EffectContext,
-  { tenant }: LoadedRun,
+  run: LoadedRun,
   { invocation, role, maxOutputTokens, verbosity, nodeId, call }: EffectOf<'call-model'>,
   id: string,
   signal: AbortSignal,
 ): Promise<ModelCallRequest | undefined> {
+  const { tenant } = run
   const { provider, model, agentId } = invocation.brief
   const brief = await contentsOf<BriefContents>(context, tenant, invocation.contents)
   const rounds = await Promise.all(invocation.rounds.map(round => roundOf(context, tenant, invocation, round)))
   if (brief === undefined || rounds.includes(undefined)) return undefined
   const said = rounds.filter(round => round !== undefined)
-  const asked = { tenant, id, agentId, role, nodeId, call, provider, model }
+  const asked = { tenant, id, traceparent: effectTrace(run, id), agentId, role, nodeId, call, provider, model }
   return { ...asked, brief, rounds: said, maxOutputTokens, verbosity, signal }
 }
 

@@ -1,7 +1,9 @@
 import type { Json } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
 import type { EffectAnswer } from '../ports/performer.js'
+import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectContext, EffectOf, PerformEffect } from './effect-context.js'
+import { effectTrace } from './effect-trace.js'
 import { runOnce } from './once.js'
 import { readTranscript } from './transcript.js'
 
@@ -12,7 +14,7 @@ export const callProvider: PerformEffect<'call-provider'> = async (context, run,
     perform: async (id, again, sending) => {
       sending()
       const answer =
-        again && repeat === 'never' ? unknownOutcome(provider) : await perform(context, run.runId, effect, id, signal)
+        again && repeat === 'never' ? unknownOutcome(provider) : await perform(context, run, effect, id, signal)
       // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
       const stopped = signal.aborted && !answer.ok && repeat !== 'never'
       return { outcome: answer, claim: !stopped && (answer.ok || !answer.retryable) ? 'keep' : 'release' }
@@ -25,7 +27,7 @@ export const callProvider: PerformEffect<'call-provider'> = async (context, run,
 
 async function perform(
   context: EffectContext,
-  runId: string,
+  run: LoadedRun,
   effect: EffectOf<'call-provider'>,
   id: string,
   signal: AbortSignal,
@@ -40,8 +42,8 @@ async function perform(
       retryable: false,
     }
   try {
-    const transcript = effect.transcript && { transcript: await readTranscript(context, runId, effect.transcript) }
-    return await performer.perform({ id, input, signal, ...transcript })
+    const transcript = effect.transcript && { transcript: await readTranscript(context, run.runId, effect.transcript) }
+    return await performer.perform({ id, traceparent: effectTrace(run, id), input, signal, ...transcript })
   } catch (error) {
     // Performers promise not to throw; one that does must not hold its run for ever.
     if (repeat === 'never') return unknownOutcome(provider)

@@ -2,6 +2,7 @@ import type { ToolReply } from '../../core/invocation/brief.js'
 import { toolValue } from '../../core/invocation/tool-value.js'
 import type { AgentFailure, ModelCallContents, ToolContents } from '../ports/agents.js'
 import type { PerformEffect } from './effect-context.js'
+import { effectTrace } from './effect-trace.js'
 import { contentsOf, errorOf, GONE, sealedEffect } from './sealed.js'
 
 /** One call of one tool. One that must not be called twice is not called by whoever finds it half done. */
@@ -22,6 +23,7 @@ export const callTool: PerformEffect<'call-tool'> = async (context, run, effect,
       runId,
       agentId,
       id,
+      traceparent: effectTrace(run, id),
       toolId,
       args,
       desk,

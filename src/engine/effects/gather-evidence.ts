@@ -2,16 +2,20 @@ import { type Json, sameJson } from '../../core/json.js'
 import { taggedSha256OfJson } from '../../digest.js'
 import { filesSeen } from '../journal/sight.js'
 import type { EffectOf, PerformEffect } from './effect-context.js'
+import { effectTrace } from './effect-trace.js'
 
 /** Evidence first: what the host can find out by itself, and what is known of those who will judge. */
-export const gatherEvidence: PerformEffect<'gather-evidence'> = async (context, { tenant, runId }, effect, signal) => {
+export const gatherEvidence: PerformEffect<'gather-evidence'> = async (context, run, effect, signal) => {
+  const { tenant, runId } = run
   const { nodeId, since, bound, attempt, round, dimensions, result, output, context: sources } = effect
   const gateId = bound.gate.gate_id
   const hidden = sameJson(result, output) ? {} : { hidden: result }
   const { store, vault, turns, plans } = context
   const files = filesSeen({ store, vault, turns, plans: () => plans }, tenant, effect.sight)
   const shown = { output, context: sources, files, ...hidden }
-  const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, ...shown, signal })
+  const inquiry = JSON.stringify([runId, nodeId, since, gateId, attempt, round])
+  const traceparent = effectTrace(run, inquiry)
+  const evidence = await context.inspector.inspect({ tenant, runId, bound, dimensions, ...shown, traceparent, signal })
   if (signal.aborted) return undefined
   const { effectiveVotes, ...licence } = await context.records.standing(tenant, gateId, bound.hash)
   const resultHash = taggedSha256OfJson('hidden' in hidden ? nameOf(runId, effect) : result)

@@ -124,6 +124,8 @@ export type ModelCallRequest = ModelName & {
   readonly call?: number
   /** The effect's identity, sent along so that a provider can drop a repetition. */
   readonly id: string
+  /** What it is sent under: the trace of its run, the same for every try. */
+  readonly traceparent: string
   readonly brief: BriefContents
   /** What was said before, oldest first; the last is always followed by this request. */
   readonly rounds: readonly Round[]
@@ -165,6 +167,8 @@ export type ToolCallRequest = {
   readonly runId: string
   readonly agentId: string
   readonly id: string
+  /** What it is sent under: the trace of its run, the same for every try. */
+  readonly traceparent: string
   readonly toolId: string
   readonly args: Json
   /** What of memory and workspace is seen from where the agent works. */

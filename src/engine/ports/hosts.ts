@@ -1,6 +1,6 @@
 import type { Weights } from '../../core/quotas.js'
 
-/** Which hosts are alive, and who holds which runs. */
+/** Which hosts are alive, and who holds which runs. A `hostId` is that of an incarnation here. */
 export interface HostRegistry {
   /** Enters the host as alive; earlier incarnations of the same `hostName` are fenced at once. */
   registerHost(host: { hostId: string; hostName: string; leaseMs: number; now: number }): Promise<void>
@@ -15,4 +15,10 @@ export interface HostRegistry {
    * claimed.
    */
   claimOrphans(hostId: string, now: number, limit: number, weights?: Weights): Promise<number>
+  /**
+   * The id by which others know whoever works on this store: one for all who share it, and kept for as long as it is. The
+   * first that is wanted is kept; one that an operator has `given` takes the place of one that was made, and of no other.
+   * Answers the one that is kept then, however many ask at once.
+   */
+  lastingId(wanted: { readonly id: string; readonly given: boolean }): Promise<string>
 }

@@ -7,6 +7,8 @@ import type { Json } from '../../core/json.js'
 export interface Performer {
   perform(call: {
     id: string
+    /** W3C trace context of the run and this effect, for whatever is sent. */
+    traceparent: string
     input: Json
     signal: AbortSignal
     /** Events of the run that the effect may look back on, where it asked for them. */

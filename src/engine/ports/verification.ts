@@ -34,6 +34,8 @@ export interface Inspector {
     readonly context?: readonly ContextEntry[]
     /** The workspace as whoever is judged sees it. */
     readonly files: FileLookup
+    /** What is asked of others is asked under this. */
+    readonly traceparent: string
     readonly signal: AbortSignal
   }): Promise<readonly ProbeResult[]>
 }

@@ -98,6 +98,7 @@ describe('a branch that changes a node', () => {
     expect(JSON.parse(forked?.payload ?? '')).toEqual({
       sourceRunId: runId,
       fromSeq: at,
+      traceparent: expect.any(String),
       changed: ['nodes.last.config.value'],
       workflowDigest: row?.workflowDigest,
     })

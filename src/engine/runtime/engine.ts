@@ -221,7 +221,7 @@ export class Engine implements RunEngine {
     if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
     const runId = ids.run()
     const { inputs, ...withheld } = partedInputs(request, plan)
-    const started = startedWith(request, plan, inputs)
+    const started = startedWith(request, plan, inputs, runId)
     const { spaces } = this.options
     const journal = await placesFor(this.deps.store, spaces, { runId, plan, isGated: gates.length > 0 }, request)
     return this.#runs.create(

@@ -9,6 +9,7 @@ import type { RunState } from '../../core/run/state.js'
 import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
+import { traceBegun } from '../../trace.js'
 import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
 import { openReplay } from '../effects/replay.js'
 import { answersOfToday } from '../effects/replay-today.js'
@@ -89,6 +90,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
     ...(scopes ? { scopes } : {}),
     ...(journal ? { journal } : {}),
     ...asOfNames(memoryAsOf, changed.overlay),
+    traceparent: traceBegun(runId, request.traceparent),
   }
   const first =
     mode === 'branch'

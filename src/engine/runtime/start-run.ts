@@ -6,6 +6,7 @@ import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
 import type { Plan } from '../../core/workflow/plan.js'
+import { traceBegun } from '../../trace.js'
 import type { CreateRun } from '../api.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Standards } from '../ports/verification.js'
@@ -60,7 +61,7 @@ export function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonO
   return { inputs: others, withheld: { output, ...(context === undefined ? {} : { context }) } }
 }
 
-export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject): RunStarted {
+export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, runId: string): RunStarted {
   const started: RunStarted = {
     workflowId: plan.definition.id,
     workflowDigest: plan.digest,
@@ -68,6 +69,7 @@ export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject):
     transport: request.transport,
     engineVersion: ENGINE_VERSION,
     owner: { tenant: request.tenant, principal: request.principal },
+    traceparent: traceBegun(runId, request.traceparent),
     ...('agentId' in request ? { agentSource: request.source } : {}),
     // What its tools may ask for, and its workers' (R-TOOL-4).
     ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),

@@ -1,6 +1,6 @@
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
-import { EXECUTION_MODEL_VERSION, replayDeterminism } from '../../wire/execution-model.js'
+import { EXECUTION_MODEL_VERSION, executionModel, type ModelTerms } from '../../wire/execution-model.js'
 import { EVENT_LOG_SCHEMA_VERSION } from '../../wire/render.js'
 import { TEST_PREFIX } from '../auth/key-cache.js'
 import type { HttpConfig } from '../config.js'
@@ -42,7 +42,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
       ...(maxTokens !== undefined && { maxBudgetTokens: maxTokens }),
       ...(maxCostUsd !== undefined && { maxBudgetCostUsd: maxCostUsd }),
     },
-    multiAgent: { executionModel: executionModel(config) },
+    multiAgent: { executionModel: executionModel(EXECUTION_MODEL_VERSION, modelTerms(config)) },
     ...agentFamilies(config, hasAgents),
     ...journalFamilies(config),
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
@@ -62,7 +62,6 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     },
     extensions: {
       interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true },
-      // R-CAP-8: `executionModel.verifier` is for hosts of version 6; what works here is told as our own.
       ...(config.memory.enabled && { memory: { fullTextSearch: config.memory.fullText } }),
       verification: { gating: true, placements: PLACEMENTS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
     },
@@ -100,14 +99,12 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
   }
 }
 
-const executionModel = ({ orchestrator, memory, conformance }: HttpConfig): object => ({
-  supported: true,
-  version: EXECUTION_MODEL_VERSION,
-  confidenceEscalationFloor: orchestrator.confidenceFloor,
-  confidenceEscalationInterruptKind: orchestrator.confidenceInterruptKind,
-  // R-MEM-6: siblings write one after the other, and who reads them reads up to an anchor.
-  ...(memory.enabled && { crossChildMemoryConcurrency: 'strict' }),
-  replayDeterminism: replayDeterminism(EXECUTION_MODEL_VERSION, conformance),
+const modelTerms = ({ hostId, ancestry, orchestrator, memory, conformance }: HttpConfig): ModelTerms => ({
+  ...orchestrator,
+  hostId,
+  ancestry,
+  memory: memory.enabled,
+  conformance,
 })
 
 const BUDGET_OPTIONS = [

@@ -1,5 +1,5 @@
 import { eachRun, isRetold, type Log, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
-import { get, text } from '../json.js'
+import { get, show, text } from '../json.js'
 import { TERMINAL, walk } from '../walk.js'
 
 /** Parents and their children: two logs that must tell one story. */
@@ -133,6 +133,19 @@ export const familyRules: readonly Rule[] = [
       say(`tenant ${run.tenant}, but its parent belongs to ${parent.tenant}`)
     }),
   },
+  {
+    id: 'L21u',
+    title: 'A run has the trace of its parent, from the same caller on',
+    source: 'core §11.1, agents §8',
+    assayOnly: true,
+    checks: eachRun((run, say, log) => {
+      const parent = run.parentRunId === undefined ? undefined : log.byId.get(run.parentRunId)
+      // A parent of before traces were recorded has none to hand on.
+      const wanted = parent && traceOf(parent)
+      if (wanted !== undefined && traceOf(run) !== wanted)
+        say(`its trace is ${show(traceOf(run))}, its parent's ${show(wanted)}`)
+    }),
+  },
 ]
 
 /** Children of its own, workers and verifiers; those that a fork retells are its source's. */
@@ -186,3 +199,8 @@ function parentageProblems(run: RunLog, event: LoggedEvent, child: RunLog): stri
 /** An agent that is handed work runs in a workflow of the host's own; its name may have a hash at the end. */
 const ownWorkflowOf = (agentId: string): string =>
   `assay-agent-${agentId.toLowerCase().replaceAll('.', '-')}`.slice(0, 100)
+
+/** A branch has one of its own. */
+const traceOf = ({ started, events }: RunLog): unknown =>
+  events.findLast(({ type, payload }) => type === 'assay.run.forked' && payload.traceparent !== undefined)?.payload
+    .traceparent ?? started.traceparent

@@ -20,6 +20,7 @@ import {
   share,
   texts,
   time,
+  trace,
   words,
 } from './shape.js'
 
@@ -104,6 +105,7 @@ const SHAPES: { readonly [type: string]: Shape } = {
       memoryAsOf: positive,
       scopeId: name,
       memoryScope: name,
+      traceparent: trace,
     },
     assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
   },
@@ -197,6 +199,7 @@ const SHAPES: { readonly [type: string]: Shape } = {
       changed: texts,
       workflowDigest: filled,
       memoryAsOf: positive,
+      traceparent: trace,
     },
     closed: true,
   },

@@ -54,6 +54,10 @@ export const attestation = kind(
     /^[0-9a-f]{64}$/.test(value.checksum) &&
     Object.keys(value).length === 2,
 )
+export const trace = kind(
+  'a W3C traceparent of version 00',
+  value => isText(value) && /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[01]$/.test(value),
+)
 export const hash = kind('64 hexadecimal digits', value => isText(value) && /^[0-9a-f]{64}$/.test(value))
 export const sha256 = kind('sha256: and 64 hexadecimal digits', isSha256)
 export const hashes = kind(

@@ -50,6 +50,20 @@ export const structureRules: readonly Rule[] = [
     },
   },
   {
+    id: 'L3b',
+    title:
+      'Only some events name the host of their cause, and they have one; here all causes are of this host, and none does',
+    source: 'agents §8, §29 A11',
+    checks: eachRun((run, say, log) => {
+      for (const event of run.events) {
+        if (event.payload.causationHostId === undefined) continue
+        if (!NAME_A_HOST.includes(event.type)) say(`${event.type} names the host of its cause`, event)
+        if ((event.raw.causationId ?? null) === null) say('the host of a cause that is not there', event)
+        if (log.input.dialect !== 'openwop') say('a cause on another host, from which nothing comes', event)
+      }
+    }),
+  },
+  {
     id: 'L6',
     title: 'The epoch under which events are written never goes back',
     source: 'ports S3, S8',
@@ -77,6 +91,20 @@ export const structureRules: readonly Rule[] = [
   },
 ]
 
+const NAME_A_HOST: readonly string[] = [
+  'core.workflowChain.event',
+  'core.workflowChain.confidence-escalated',
+  'agent.reasoned',
+  'agent.toolCalled',
+  'agent.toolReturned',
+  'agent.handoff',
+  'agent.decided',
+  'agent.verified',
+  'runOrchestrator.decided',
+  'prompt.composed',
+  'agent.promptResolved',
+]
+
 type Place = { readonly run: RunLog; readonly event: LoggedEvent }
 
 function placesOf(log: Log): Map<string, Place> {
@@ -92,7 +120,7 @@ function causeProblem(
   event: LoggedEvent,
 ): string | undefined {
   const causeId = event.raw.causationId ?? undefined
-  if (causeId === undefined) return undefined
+  if (causeId === undefined || event.payload.causationHostId !== undefined) return undefined
   const cause = places.get(causeId)
   if (cause === undefined) return elsewhere ? undefined : `cause ${causeId} does not exist`
   if (cause.run === run) {

@@ -28,6 +28,13 @@ export function releaseHost(tables: Tables, hostId: string): void {
   if (host?.state === 'alive') tables.hosts.set(hostId, { ...host, state: 'released' })
 }
 
+export function lastingId(tables: Tables, wanted: { readonly id: string; readonly given: boolean }): string {
+  const known = tables.identity.get('host')
+  const kept = known === undefined || (wanted.given && !known.given) ? wanted : known
+  tables.identity.set('host', kept)
+  return kept.id
+}
+
 /** The claiming host itself is never fenced here: that it asks shows that it lives. A fenced one claims nothing. */
 export function claimOrphans(tables: Tables, hostId: string, now: number, limit: number, weights: Weights): number {
   if (!isAlive(tables, hostId)) return 0

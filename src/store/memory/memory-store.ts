@@ -27,6 +27,7 @@ import { gateRowsOf, listVerdicts } from './gates.js'
 import * as hosts from './hosts.js'
 import * as invocations from './invocations.js'
 import { MemoryJournal } from './journal.js'
+import { listRuns } from './list-runs.js'
 import { readLog, readSnapshot } from './log.js'
 import * as purges from './purges.js'
 import * as standards from './standards.js'
@@ -67,20 +68,7 @@ export class MemoryStore extends MemoryJournal implements Store {
   }
 
   async listRuns(query: RunQuery): Promise<RunRow[]> {
-    const { tenant, status, workflowId, except = [], parentRunId, tag, before, limit } = query
-    const found = purges
-      .visibleRuns(this.tables)
-      .filter(
-        run =>
-          (tenant === null || (run.tenant === tenant && !this.tables.erasures.has(tenant))) &&
-          (status === undefined || status.includes(run.status)) &&
-          (workflowId === undefined || run.workflowId === workflowId) &&
-          !except.includes(run.workflowId) &&
-          (parentRunId === undefined || run.parentRunId === parentRunId) &&
-          (tag === undefined || run.tags.includes(tag)) &&
-          (before === undefined || run.runId < before),
-      )
-    return found.sort((a, b) => (a.runId < b.runId ? 1 : -1)).slice(0, limit)
+    return listRuns(this.tables, query)
   }
 
   async childrenOf(runId: string, limit: number, except: readonly string[] = []): Promise<ChildRow[]> {
@@ -112,6 +100,11 @@ export class MemoryStore extends MemoryJournal implements Store {
   async releaseHost(hostId: string): Promise<void> {
     hosts.releaseHost(this.tables, hostId)
     this.#hints.released(hostId)
+  }
+
+  async lastingId(wanted: { readonly id: string; readonly given: boolean }): Promise<string> {
+    refuseControls(wanted)
+    return hosts.lastingId(this.tables, wanted)
   }
 
   async claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {

@@ -26,6 +26,8 @@ export type Tables = {
   /** The append that created a fork, by run. */
   readonly forks: Map<string, string>
   readonly hosts: Map<string, HostRow>
+  /** Of all hosts on this store; one entry at most. */
+  readonly identity: Map<'host', { readonly id: string; readonly given: boolean }>
   readonly receipts: Map<string, Receipt>
   readonly invocations: Map<string, InvocationRow>
   readonly definitions: Map<string, string>
@@ -97,6 +99,7 @@ export const emptyTables = (): Tables => ({
   appends: new Map(),
   forks: new Map(),
   hosts: new Map(),
+  identity: new Map(),
   receipts: new Map(),
   invocations: new Map(),
   definitions: new Map(),

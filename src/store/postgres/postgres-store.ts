@@ -142,6 +142,10 @@ export class PostgresStore extends PostgresJournal implements Store {
     await this.queries.all(SQL.releaseHost, hostId)
   }
 
+  async lastingId({ id, given }: Parameters<Store['lastingId']>[0]): Promise<string> {
+    return (await this.queries.answer<{ hostId: string }>(SQL.lastingId, id, given)).hostId
+  }
+
   async claimOrphans(hostId: string, _now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
     await this.queries.all(SQL.foldUsage)
     await this.queries.all(SQL.fenceExpired, hostId)

@@ -117,6 +117,14 @@ CREATE TABLE assay.gated (
   CONSTRAINT gated_point_check CHECK ((point = ANY (ARRAY['harvest'::text, 'node'::text, 'tool'::text, 'run'::text])))
 );
 
+CREATE TABLE assay.host_identity (
+  one boolean NOT NULL DEFAULT true,
+  host_id text NOT NULL,
+  given boolean NOT NULL,
+  CONSTRAINT host_identity_one_check CHECK (one),
+  CONSTRAINT host_identity_pkey PRIMARY KEY (one)
+);
+
 CREATE TABLE assay.hosts (
   host_id text COLLATE "C" NOT NULL,
   host_name text NOT NULL,

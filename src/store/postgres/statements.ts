@@ -24,6 +24,7 @@ const TEXTS = {
     'releaseHost',
     'fenceExpired',
     'claimOrphans',
+    'lastingId',
     'dueRuns',
     'usageOf',
     'foldUsage',

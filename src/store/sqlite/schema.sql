@@ -263,6 +263,12 @@ SELECT g.run_id, g.node_id, g.point, s.seq,
      WHERE run_id = g.run_id AND gate_id = g.gate_id AND point = g.point AND node_id = g.node_id)
  WHERE g.point <> 'run' AND g.worker_id = '' AND g.confirm IS NOT NULL;
 
+CREATE TABLE host_identity (
+  one     INTEGER PRIMARY KEY CHECK (one = 1),
+  host_id TEXT NOT NULL,
+  given   INTEGER NOT NULL CHECK (given IN (0, 1))
+);
+
 CREATE TABLE hosts (
   host_id     TEXT PRIMARY KEY,
   host_name   TEXT NOT NULL,

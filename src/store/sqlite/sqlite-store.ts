@@ -136,6 +136,10 @@ export class SqliteStore extends SqliteJournal implements Store {
     this.#hints.released(hostId)
   }
 
+  lastingId(wanted: TaskInput<'lastingId'>): Promise<string> {
+    return this.write('lastingId', wanted)
+  }
+
   claimOrphans(hostId: string, now: number, limit: number, weights = EQUAL_WEIGHTS): Promise<number> {
     return this.write('claimOrphans', { hostId, now, limit, weights })
   }

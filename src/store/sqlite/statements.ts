@@ -15,6 +15,7 @@ export const SQL = {
     'release',
     'fenceExpired',
     'gone',
+    'lastingId',
   ]),
   runs: read('runs', [
     'read',

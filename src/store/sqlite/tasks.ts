@@ -12,7 +12,7 @@ import {
   retryDelivery,
 } from './writes/deliveries.js'
 import { claimErasure, eraseEvents, eraseRun, eraseTenants, finishErasure, putDataKey } from './writes/erasures.js'
-import { claimOrphans, heartbeat, registerHost, releaseHost } from './writes/hosts.js'
+import { claimOrphans, heartbeat, lastingId, registerHost, releaseHost } from './writes/hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
 import { collectJournal, destroyContent, keepContent, writeOutside } from './writes/journal.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
@@ -27,6 +27,7 @@ export const TASKS = {
   heartbeat,
   releaseHost,
   claimOrphans,
+  lastingId,
   putWorkflow,
   putStandard,
   deleteStandard,

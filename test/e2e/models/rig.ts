@@ -98,9 +98,12 @@ export const SEARCH = {
   inputSchema: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'], additionalProperties: false },
 }
 
+export const TRACEPARENT = `00-${'5'.repeat(32)}-${'7'.repeat(16)}-01`
+
 export const askFor = (over: Partial<ModelCallRequest> = {}): ModelCallRequest => ({
   tenant: 't1',
   id: 'effect-1',
+  traceparent: TRACEPARENT,
   provider: 'openai',
   model: 'm-1',
   brief: BRIEF,

@@ -3,12 +3,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { traceparentOf } from '../../../src/agents/traceparent.js'
 import type { Round } from '../../../src/engine/ports/agents.js'
 import type { SchemaChecker } from '../../../src/engine/ports/schema-checker.js'
 import { createSchemaChecker } from '../../../src/user-schema/schema-checker.js'
 import { type ServerReply, spawnModelServer } from '../../support/openai-server.js'
-import { askFor, BRIEF, KEY, type ModelRig, modelRig, type RigOptions, SEARCH, WRAPPED } from './rig.js'
+import { askFor, BRIEF, KEY, type ModelRig, modelRig, type RigOptions, SEARCH, TRACEPARENT, WRAPPED } from './rig.js'
 
 const opened: { close(): Promise<void> }[] = []
 let schemas: SchemaChecker
@@ -48,7 +47,7 @@ describe('what is sent', () => {
     expect(request?.headers).toMatchObject({
       authorization: `Bearer ${KEY}`,
       'idempotency-key': 'effect-1',
-      traceparent: traceparentOf('effect-1'),
+      traceparent: TRACEPARENT,
     })
     expect(request?.body).toMatchObject({ model: 'm-1', stream: true, max_tokens: 500, temperature: 0.3 })
     expect(request?.body.response_format).toBeUndefined()

@@ -10,6 +10,8 @@ import { pureProbesHere } from '../../../src/probes/pure-probes.js'
 import { systemClock } from '../../../src/system.js'
 import { FairQueue } from '../../../src/timing/fair-queue.js'
 
+export const TRACEPARENT = `00-${'5'.repeat(32)}-${'7'.repeat(16)}-01`
+
 export const subjectOf = (output: Json, more: Partial<ProbeSubject> = {}): ProbeSubject => ({
   tenant: 't1',
   output,
@@ -115,6 +117,7 @@ export function inspectorRig(means: Partial<Means> & { readonly allowPrivate?: b
       inspector.inspect({
         tenant: 't',
         runId: 'r',
+        traceparent: TRACEPARENT,
         bound: boundGate(criteria),
         dimensions: dimensions ?? criteria.map(({ dimension }) => dimension),
         output,

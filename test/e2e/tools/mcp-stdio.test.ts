@@ -3,7 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { callsIn, stdioServer } from '../../support/mcp-server.js'
-import { type Rig, type RigOptions, toolRig, until } from './rig.js'
+import { type Rig, type RigOptions, TRACEPARENT, toolRig, until } from './rig.js'
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'assay-mcp-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -135,7 +135,7 @@ describe('tools of an MCP server over stdio', () => {
       {
         name: 'echo',
         args: { text: 'hello' },
-        meta: { 'assay/effectId': 'effect-x', traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/) },
+        meta: { 'assay/effectId': 'effect-x', traceparent: TRACEPARENT },
       },
     ])
   })

@@ -14,6 +14,8 @@ import { systemClock } from '../../../src/system.js'
 import { createSchemaChecker } from '../../../src/user-schema/schema-checker.js'
 
 /** Its worker takes longest to start, so all tests of a file share it. */
+export const TRACEPARENT = `00-${'5'.repeat(32)}-${'7'.repeat(16)}-01`
+
 const schemas = createSchemaChecker()
 afterAll(() => schemas.close())
 
@@ -70,7 +72,15 @@ export async function toolRig(options: RigOptions = {}): Promise<Rig> {
     async use(toolId, args = {}, more = {}) {
       effects += 1
       const who = { tenant: 't', principal: 'alice', runId: 'r', agentId: 'a', desk: {} }
-      const used = await tools.use({ ...who, id: `effect-${effects}`, toolId, args, signal, ...more })
+      const used = await tools.use({
+        ...who,
+        id: `effect-${effects}`,
+        traceparent: TRACEPARENT,
+        toolId,
+        args,
+        signal,
+        ...more,
+      })
       if (!used.ok) throw new Error('a tool call never fails as a whole')
       return used
     },

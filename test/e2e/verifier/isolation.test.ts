@@ -85,6 +85,7 @@ describe.each(AGENTS)('a verifier, %s,', (_which, agent) => {
       rig.house.agents.keyOf({
         tenant: 't1',
         id: 'e',
+        traceparent: 't',
         provider,
         model,
         brief: contents,

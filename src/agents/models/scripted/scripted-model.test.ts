@@ -38,6 +38,7 @@ const asking =
     const ask: ModelCallRequest = {
       tenant: 't',
       id: 'e',
+      traceparent: 't',
       provider: 'scripted',
       model: 'default',
       brief: plain,

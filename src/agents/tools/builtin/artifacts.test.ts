@@ -32,6 +32,7 @@ async function call(toolId: string, args: JsonObject, { tenant = 't', runId = 'r
     tenant,
     runId,
     id: 'e',
+    traceparent: 't',
     agentId: 'a.b.c',
     desk: {},
     args,

@@ -12,14 +12,14 @@ export const httpGet: Builtin = ({ settings, egress }) => {
   const prefixes = settings.httpAllow.map(text => readPrefix(text))
   const allowed = prefixes.filter(prefix => prefix !== undefined)
 
-  async function invoke({ args, signal, timeoutMs, maxBytes }: ToolCall): Promise<ToolSaid> {
+  async function invoke({ args, traceparent, signal, timeoutMs, maxBytes }: ToolCall): Promise<ToolSaid> {
     const url = allowedUrl(String(args.url), allowed)
     if (url === undefined) return refused('this URL is not one that the operator allows')
     const answer = await egress.send({
       method: 'GET',
       url,
       // Nothing is decompressed, so that a small answer cannot become a large one.
-      headers: { accept: 'text/*, application/json, */*;q=0.1', 'accept-encoding': 'identity' },
+      headers: { accept: 'text/*, application/json, */*;q=0.1', 'accept-encoding': 'identity', traceparent },
       timeoutMs,
       maxResponseBytes: maxBytes,
       signal,

@@ -18,6 +18,8 @@ export type RunContext = {
   readonly signal: AbortSignal
   /** The same when the call is repeated. */
   readonly effectId: string
+  /** W3C trace context, for what the tool sends itself. */
+  readonly traceparent: string
 }
 
 export type ReadDeclaration =

@@ -107,8 +107,8 @@ function toolOf(toolId: string, declaration: Declaration, settings: ToolSettings
   }
 }
 
-async function run(declaration: Declaration, { args, id, signal }: ToolCall): Promise<ToolSaid> {
-  const result = await declaration.run(args as JsonObject, { signal, effectId: id })
+async function run(declaration: Declaration, { args, id, traceparent, signal }: ToolCall): Promise<ToolSaid> {
+  const result = await declaration.run(args as JsonObject, { signal, effectId: id, traceparent })
   if (typeof result === 'string') return { ok: true, text: result, value: result }
   try {
     const text = JSON.stringify(result) ?? ''

@@ -12,7 +12,6 @@ import { EgressInterrupted } from '../../../egress/stream.js'
 import type { Clock } from '../../../engine/ports/clock.js'
 import { packageVersion } from '../../../package-version.js'
 import { SecretMissing, SecretTooShort } from '../../../secrets/secrets.js'
-import { traceparentOf } from '../../traceparent.js'
 import type { ToolCall } from '../host-tool.js'
 import { within } from '../within.js'
 import type { Channel } from './channel.js'
@@ -97,11 +96,11 @@ export async function openSession(options: SessionOptions, signal: AbortSignal):
       })
       return tools
     },
-    async call(name, { id, args, signal }) {
+    async call(name, { id, traceparent, args, signal }) {
       const lost = new AbortController()
       const unfollow = channel.follow(id, { signal, lost: code => lost.abort(code) })
       try {
-        const traceparent = traceparentOf(id)
+        // R-XHOST-5, R-XHOST-8
         const result = await client.request(
           { method: 'tools/call', params: { name, arguments: args, _meta: { traceparent, 'assay/effectId': id } } },
           { signal: AbortSignal.any([signal, lost.signal]), timeout: FAR, headers: { traceparent, [CALL_HEADER]: id } },

@@ -8,6 +8,7 @@ import { unavailableAnswer } from '../../framework-error.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
+import { TRACE_HEADER, traceOf } from '../../trace-header.js'
 import { putBack, takeIn } from './uploads.js'
 
 export const createRun = (edge: Edge): Route =>
@@ -23,6 +24,7 @@ export const createRun = (edge: Edge): Route =>
     headers: [
       { name: 'X-Dedup', description: '`enforce` refuses a second active run of the same scopeId' },
       { name: 'X-Force-Engine-Version', description: 'Test keys only' },
+      TRACE_HEADER,
     ],
     responses: { 201: { description: 'The run is durable and has started', schema: CreateRunAnswer } },
     refusals: [
@@ -159,5 +161,6 @@ function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
     ...(body.scopeId === undefined ? undefined : { scopeId: body.scopeId }),
     ...(body.assay?.memoryScope === undefined ? undefined : { memoryScope: body.assay.memoryScope }),
     ...(request.headers['x-dedup'] === 'enforce' ? { exclusiveScope: true } : undefined),
+    ...traceOf(request),
   }
 }

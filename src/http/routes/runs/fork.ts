@@ -8,6 +8,7 @@ import type { Edge } from '../../deps.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
+import { TRACE_HEADER, traceOf } from '../../trace-header.js'
 import { capacityRefusal, metadataRefusal } from './create-run.js'
 
 export const forkRoutes = (edge: Edge): Route[] => [
@@ -20,6 +21,7 @@ export const forkRoutes = (edge: Edge): Route[] => [
     alsoNeeds: 'runs:read',
     body: ForkBody,
     idempotency: 'commit',
+    headers: [TRACE_HEADER],
     responses: { 201: { description: 'The fork is durable and has started', schema: ForkAnswer } },
     refusals: [
       'validation_error',
@@ -75,7 +77,7 @@ function refusalOf(
 
 const hasNames = (set: JsonObject | undefined): set is JsonObject => set !== undefined && Object.keys(set).length > 0
 
-const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
+const toForkRun = ({ caller, params, body, request }: Call<ForkBody>): ForkRun => ({
   tenant: caller.tenant,
   scopes: [...caller.scopes].sort(),
   runId: params.runId,
@@ -84,6 +86,7 @@ const toForkRun = ({ caller, params, body }: Call<ForkBody>): ForkRun => ({
   ...(body.runOptionsOverlay === undefined ? {} : { overlay: body.runOptionsOverlay }),
   ...(hasNames(body.assay?.set) ? { set: body.assay.set } : {}),
   ...(body.assay?.memoryAsOf === undefined ? {} : { memoryAsOf: body.assay.memoryAsOf }),
+  ...traceOf(request),
 })
 
 const rendered =

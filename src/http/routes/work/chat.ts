@@ -5,6 +5,7 @@ import { type HttpAnswer, problem } from '../../http-answer.js'
 import { type Mentioned, mentionIn } from '../../mention.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
+import { TRACE_HEADER, traceOf } from '../../trace-header.js'
 import { capacityRefusal, createdBody } from '../runs/create-run.js'
 
 /** R-LIVE-23, R-LIVE-25: a message to an agent is a run of that agent, like any other. */
@@ -19,6 +20,7 @@ const chat = (edge: Edge): Route =>
     access: 'runs:create',
     body: ChatBody,
     idempotency: 'commit',
+    headers: [TRACE_HEADER],
     responses: { 201: { description: 'The run is durable and has started', schema: ChatAnswer } },
     refusals: ['validation_error', 'unsupported_mock_provider', 'mock_provider_forbidden', 'service_unavailable'],
     handle(call) {
@@ -40,7 +42,7 @@ const chat = (edge: Edge): Route =>
     },
   })
 
-const toCreateRun = ({ body, caller }: Call<ChatBody>, { agentId, task }: Mentioned): CreateRun => ({
+const toCreateRun = ({ body, caller, request }: Call<ChatBody>, { agentId, task }: Mentioned): CreateRun => ({
   tenant: caller.tenant,
   principal: caller.principal,
   scopes: [...caller.scopes].sort(),
@@ -48,6 +50,7 @@ const toCreateRun = ({ body, caller }: Call<ChatBody>, { agentId, task }: Mentio
   source: 'chat-mention',
   inputs: { task },
   transport: 'rest',
+  ...traceOf(request),
   ...(body.configurable === undefined ? undefined : { configurable: body.configurable }),
   ...(body.conversationId === undefined ? undefined : { scopeId: body.conversationId }),
 })

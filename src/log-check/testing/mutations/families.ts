@@ -16,6 +16,10 @@ import {
 
 const isChild = (run: DraftRun): boolean => run.row.parentRunId !== null
 
+const isTraced = (run: DraftRun): boolean => isChild(run) && firstEvent(run).payload.traceparent !== undefined
+
+const OTHER_TRACE = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`
+
 export const FAMILY_MUTATIONS: readonly Mutation[] = [
   runMutation('L21', 'a child that does not exist', isChild, (run, draft) => {
     draft.runs = draft.runs.filter(other => other !== run)
@@ -55,6 +59,12 @@ export const FAMILY_MUTATIONS: readonly Mutation[] = [
   mutation('L21b', 'a completed node whose child still runs', completesSub, ({ event }, draft) => {
     const child = draft.runs.find(run => run.runId === childOutputs(event.payload)?.childRunId)
     if (child !== undefined) remove(child, lastEvent(child))
+  }),
+  runMutation('L21u', 'a child with a trace of its own', isTraced, run => {
+    firstEvent(run).payload.traceparent = OTHER_TRACE
+  }),
+  runMutation('L21u', 'a child without a trace', isTraced, run => {
+    delete firstEvent(run).payload.traceparent
   }),
   runMutation('L21c', 'a child that starts before its parent’s node', isChild, run => {
     for (const event of run.events) event.at -= 1_000_000

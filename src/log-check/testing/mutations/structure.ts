@@ -68,6 +68,17 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
       event.causationId = draft.runs.find(other => isSibling(run, other))?.events[0]?.eventId ?? null
     },
   ),
+  mutation(
+    'L3b',
+    'a cause on another host',
+    ({ event }) => event.type === 'agent.decided',
+    ({ event }) => {
+      event.payload.causationHostId = 'other.example'
+    },
+  ),
+  mutation('L3b', 'an event that never names a host', ofType('node.started'), ({ event }) => {
+    event.payload.causationHostId = 'other.example'
+  }),
   mutation('L3a', 'an event that causes itself', anywhere, ({ event }) => {
     event.causationId = event.eventId
   }),

@@ -34,3 +34,11 @@ SELECT assay.fold_usage()
 
 -- name: ping
 SELECT 1
+
+-- name: lastingId
+-- What was given stays; what was made gives way to it.
+INSERT INTO assay.host_identity (host_id, given) VALUES ($1, $2)
+ON CONFLICT (one) DO UPDATE SET
+  host_id = CASE WHEN host_identity.given OR NOT excluded.given THEN host_identity.host_id ELSE excluded.host_id END,
+  given = host_identity.given OR excluded.given
+RETURNING host_id AS "hostId"

@@ -24,3 +24,11 @@ UPDATE hosts SET state = 'fenced' WHERE state = 'alive' AND lease_until <= ? AND
 
 -- name: gone
 SELECT host_id, state FROM hosts WHERE state <> 'alive' ORDER BY host_id;
+
+-- name: lastingId
+-- What was given stays; what was made gives way to it.
+INSERT INTO host_identity (one, host_id, given) VALUES (1, ?, ?)
+ON CONFLICT (one) DO UPDATE SET
+  host_id = CASE WHEN host_identity.given < excluded.given THEN excluded.host_id ELSE host_identity.host_id END,
+  given = max(host_identity.given, excluded.given)
+RETURNING host_id;

@@ -1,3 +1,4 @@
+import { present } from '../../../core/present.js'
 import type { Weights } from '../../../core/quotas.js'
 import { WAKE_NOW } from '../../../core/run/wake-time.js'
 import { inTurns } from '../../turns.js'
@@ -23,6 +24,9 @@ export const heartbeat = (db: Connection, beat: { hostId: string; leaseMs: numbe
 export function releaseHost(db: Connection, hostId: string): void {
   db.run(SQL.hosts.release, hostId)
 }
+
+export const lastingId = (db: Connection, { id, given }: { readonly id: string; readonly given: boolean }): string =>
+  present(db.get(SQL.hosts.lastingId, id, Number(given)), 'identity of the host').host_id as string
 
 /** The claiming host itself is never fenced here: that it asks shows that it lives. A fenced one claims nothing. */
 export function claimOrphans(db: Connection, { hostId, now, limit, weights }: Claim): number {

@@ -184,4 +184,30 @@ export function hostContract(open: () => Promise<Opened>): void {
     for (const runId of heard) expect(runId === woken || sent.has(runId)).toBe(true)
     stop()
   })
+
+  it('R-CAP-6: the lasting id is the first that is wanted, for all who ask, however many at once', async () => {
+    const { store, peer } = await open()
+    const stores = [store, await peer(), await peer()]
+    const made = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => stores[i % 3]!.lastingId({ id: `made-${i}`, given: false })),
+    )
+    expect(new Set(made).size).toBe(1)
+    expect(made[0]).toMatch(/^made-\d+$/)
+    for (const one of stores) expect(await one.lastingId({ id: 'later', given: false })).toBe(made[0])
+  })
+
+  it('R-CAP-6: a lasting id that is given takes the place of one that was made, and of no other', async () => {
+    const { store, peer } = await open()
+    const other = await peer()
+    await store.lastingId({ id: 'made', given: false })
+    const given = await Promise.all([
+      store.lastingId({ id: 'a.example', given: true }),
+      other.lastingId({ id: 'b.example', given: true }),
+    ])
+    expect(new Set(given).size).toBe(1)
+    expect(['a.example', 'b.example']).toContain(given[0])
+    expect(await other.lastingId({ id: 'made-again', given: false })).toBe(given[0])
+    expect(await store.lastingId({ id: 'c.example', given: true })).toBe(given[0])
+    expect(await store.lastingId({ id: given[0]!, given: true })).toBe(given[0])
+  })
 }
