@@ -1,5 +1,8 @@
 import { type Decision, fold } from '../decider.js'
+import { isTooDeep } from '../journal/place.js'
+import { branchTooDeep } from '../journal/refusals.js'
 import { branchPlaces } from '../journal/start.js'
+import type { Refusal } from '../problem.js'
 import { decideLive, goOn, type Rules } from '../run/decide.js'
 import { DecisionContext } from '../run/decision-context.js'
 import type { Recorded, RunStarted } from '../run/events.js'
@@ -109,6 +112,19 @@ export function startOf(event: Recorded, runId: string, now: number): Extract<Ru
   return { type: 'StartRun', runId, started, hiddenInputs, ...withheld, ...gates, ...journal, now }
 }
 
+/** A branch from the very beginning: it sees what its source saw when it started, and keeps what it writes to itself. */
+export function branchStart(event: Recorded, runId: string, { sourceRunId }: Fork, now: number): BranchStart {
+  const start = startOf(event, runId, now)
+  if (start.journal === undefined) return { ok: true, start }
+  if (isTooDeep(start.journal)) return { ok: false, refusal: branchTooDeep(sourceRunId) }
+  const journal = branchPlaces(start.journal, runId, { runId: sourceRunId, before: 0 }, event.at)
+  return { ok: true, start: { ...start, journal } }
+}
+
+type BranchStart =
+  | { readonly ok: true; readonly start: ReturnType<typeof startOf> }
+  | { readonly ok: false; readonly refusal: Refusal }
+
 /**
  * The first own events of a branch: it goes on from the cut by itself, and asks and calls anew (contract core §8.2).
  * `base` is a state of the fork, `events` are those before the cut that it has not heard of.
@@ -124,6 +140,8 @@ export function branchOff(
   const whole = retold(rules, base, runId, events)
   if (whole.phase === 'absent') throw new Error('a branch from the very beginning is started, not cut')
   if (whole.phase === 'ended') return { ok: true, events: [], state: whole }
+  if (whole.fork && whole.journal && isTooDeep(whole.journal))
+    return { ok: false, refusal: branchTooDeep(whole.fork.sourceRunId) }
   const announce = (context: DecisionContext) => {
     const { state } = context
     // A run that has just ended has nothing to go on with.

@@ -2,7 +2,7 @@ import type { Decision } from '../../core/decider.js'
 import { present } from '../../core/present.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { Fork } from '../../core/replay/events.js'
-import { branchOff, narrowedScope, type Overlay, startOf } from '../../core/replay/fork.js'
+import { branchOff, branchStart, narrowedScope, type Overlay } from '../../core/replay/fork.js'
 import { decide, type Rules } from '../../core/run/decide.js'
 import type { Recorded } from '../../core/run/events.js'
 import type { RunState } from '../../core/run/state.js'
@@ -131,7 +131,9 @@ async function branched(
   await deps.turns.room(tenant)
   const now = deps.clock.now()
   if (fromSeq > 0) return branchOff(rules, before, runId, shared, overlay, now)
-  const start = startOf(present(shared[0], `event of run ${sourceRunId}`), runId, now)
+  const begun = branchStart(present(shared[0], `event of run ${sourceRunId}`), runId, fork, now)
+  if (!begun.ok) return begun
+  const { start } = begun
   const { configurable, scopes, writer: _, atRest: _rest, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }

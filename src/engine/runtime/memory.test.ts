@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { DEEPEST } from '../../core/journal/place.js'
 import type { JsonObject } from '../../core/json.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { branchOf, logOf, payloadsOf } from '../../testing/run-logs.js'
@@ -87,6 +88,43 @@ describe('memory of runs', () => {
       for (let cut = 1; cut < own; cut += 1)
         expect(await read(await forked(branch, cut), 'c'), `of a branch at ${first}, cut at ${cut}`).toBe('one')
       expect(await read(await forked(await forked(branch, first), first), 'c'), `thrice at ${first}`).toBe('one')
+    }
+  })
+
+  it('R-MEM-8: a branch from the very beginning sees what its source saw there, and keeps what it writes to itself', async () => {
+    const { rig, engine, run, read } = await rigWith(
+      chain('flow', { a: get, b: put('of the flow'), c: get }),
+      chain('other', { b: put('of another') }),
+    )
+    await run('other', { scopeId: 's' })
+    const source = await run('flow', { scopeId: 's' })
+    await run('other', { scopeId: 's' })
+    const head = async () => (await rig.store.heads('t1', 's')).memory
+    const before = await head()
+    const branch = await branchOf(engine, { runId: source, fromSeq: 0 })
+    await rig.clock.advance(3_000)
+    expect([await read(branch, 'a'), await read(branch, 'c')]).toEqual(['of another', 'of the flow'])
+    expect([before, await head(), (await rig.store.heads('t1', `fork:${branch}`)).memory]).toEqual([3, 3, 1])
+  })
+
+  it('a branch of a branch of a branch sees through them, so deep and no deeper', async () => {
+    const { rig, engine, run, read } = await rigWith(chain('flow', { a: put('one'), b: get }))
+    for (const isAtStart of [false, true]) {
+      let source = await run('flow', { scopeId: `s ${isAtStart}` })
+      let deep = 0
+      for (; deep < 100; deep += 1) {
+        // After what is its own: what it only shares is not looked through twice.
+        const fromSeq = isAtStart ? 0 : (await logOf(rig, source)).length - 1
+        const answer = await engine.fork({ tenant: 't1', runId: source, fromSeq, mode: 'branch' })
+        if (!answer.ok) {
+          expect(answer).toMatchObject({ refusal: { code: 'validation_error', details: { limit: DEEPEST } } })
+          break
+        }
+        await rig.clock.advance(3_000)
+        source = answer.value.runId
+        expect(await read(source, 'b')).toBe('one')
+      }
+      expect(deep).toBe(DEEPEST)
     }
   })
 })
