@@ -32,14 +32,7 @@ async function rig() {
     vault: glassVault,
     redact: { text: (text: string) => text.replaceAll('s3cr3t', '[REDACTED:x]') },
     clock: { now: () => ENTRIES },
-    ids: {
-      unique: (() =>
-        (
-          (n = 0) =>
-          () =>
-            `new-${n++}`
-        )())(),
-    },
+    ids: { unique: () => `new-${made++}` },
     plans: () => ({ pinned: () => Promise.reject(new Error('not asked for')) }),
     turns: {
       next: async () => undefined,
