@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import type { JsonObject } from '../../src/core/json.js'
-import { type KeyOf, isOver, type LiveHost, type ProjectFiles } from './live-host.js'
+import { isOver, type KeyOf, type LiveHost, type ProjectFiles } from './live-host.js'
 
 /** An agent whose model does whatever an enemy wants: it has every tool of memory and workspace, and knows no shame. */
 export const ENEMY = 'local.enemy.agent'

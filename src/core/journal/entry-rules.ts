@@ -1,7 +1,7 @@
 import { utf8Length } from '../json.js'
 import { isNamed } from '../names.js'
-import { PATH_RULE } from './refusals.js'
 import type { Space } from './place.js'
+import { PATH_RULE } from './refusals.js'
 
 /** What a write of a run is held to, whoever asks for it: a node, or a model that may say anything at all. */
 export type EntryTerms = {

@@ -4,7 +4,9 @@ import { MemoryStore } from '../../store/memory/memory-store.js'
 import { glassVault } from '../../testing/agents.js'
 import { createMemoryDesk } from './memory-desk.js'
 
-const ENTRIES = 200
+const ENTRIES = 400
+/** Of entries that are looked for, before any is opened. */
+const PAGES = 2
 
 /** A scope in which every other entry says the same, under one tag. */
 async function rig() {
@@ -48,9 +50,9 @@ describe('whoever opens many entries', () => {
     const { desk, turns } = await rig()
     const answer = await desk.consolidate('acme', 'team', 'notes')
     expect(answer).toMatchObject({ ok: true, value: { inputCount: ENTRIES, outputCount: ENTRIES / 2 + 1 } })
-    expect(turns.filter(([, what]) => what === 'room')).toHaveLength(ENTRIES)
+    expect(turns.filter(([, what]) => what === 'room')).toHaveLength(ENTRIES + PAGES)
     const spent = turns.flatMap(([name, what]) => (what === 'room' ? [] : [[name, what > 1_000]]))
-    expect(spent).toEqual(Array.from({ length: ENTRIES }, () => ['acme', true]))
+    expect(spent).toEqual(Array.from({ length: ENTRIES + PAGES }, () => ['acme', true]))
     expect(turns.slice(0, 3).map(([, what]) => what === 'room')).toEqual([true, false, true])
   })
 

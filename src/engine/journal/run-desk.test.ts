@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { sha256 } from '../../digest.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import { glassVault } from '../../testing/agents.js'
+import { NO_TURNS } from '../../timing/turns.js'
 import { createRunDesk } from './run-desk.js'
 
 async function rig(...ids: string[]) {
@@ -14,7 +15,7 @@ async function rig(...ids: string[]) {
     await store.writeOutside('acme', [write], null)
   }
   const settings = { maxBytes: { memory: 10, workspace: 10 }, maxEntries: { memory: 2, workspace: 2 }, fullText: true }
-  const desk = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings })
+  const desk = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, turns: NO_TURNS, settings })
   const { memory: upTo } = await store.heads('acme', 'team')
   const view = [{ scope: 'team', upTo, runs: [], at: 2 }]
   const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { scope: 'team', view } } } as never
@@ -66,7 +67,13 @@ describe('what a run is shown of its files', () => {
       await store.writeOutside('acme', [write], null)
     }
     const settings = { maxBytes: { memory: 9, workspace: 9 }, maxEntries: { memory: 9, workspace: 9 }, fullText: true }
-    const desk = createRunDesk({ store: watched, vault: glassVault, redact: { text: text => text }, settings })
+    const desk = createRunDesk({
+      store: watched,
+      vault: glassVault,
+      redact: { text: text => text },
+      turns: NO_TURNS,
+      settings,
+    })
     const view = [{ scope: '', upTo: 2, runs: [], at: 2 }]
     const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { workspace: { scope: '', view } } } as never
     const looked = await desk.list(seat, 'workspace', { ref: '', limit: 9 })
@@ -82,7 +89,7 @@ describe('names that hold a secret', () => {
   it('are none: nothing is kept under them', async () => {
     const settings = { maxBytes: { memory: 9, workspace: 9 }, maxEntries: { memory: 9, workspace: 9 }, fullText: true }
     const redact = { text: (text: string) => text.replaceAll('s3cr3t', '[REDACTED:x]') }
-    const desk = createRunDesk({ store: new MemoryStore(), vault: glassVault, redact, settings })
+    const desk = createRunDesk({ store: new MemoryStore(), vault: glassVault, redact, turns: NO_TURNS, settings })
     const place = { scope: 'team', view: [{ scope: 'team', upTo: 0, runs: [], at: 2 }] }
     const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: place, workspace: place } } as never
     const refused = { ok: false, message: expect.stringContaining('its name holds a secret') }
@@ -95,5 +102,38 @@ describe('names that hold a secret', () => {
     expect(await desk.put(seat, { ...file, id: 's3cr3t.md' })).toEqual(refused)
     // R-MEM-15: in words they are masked.
     expect(await desk.put(seat, { ...entry, tags: ['s3cr3t'] })).toMatchObject({ entry: { tags: ['[REDACTED:x]'] } })
+  })
+})
+
+describe('a scope that is full, and words that are looked for', () => {
+  it('are gone through in turns of their tenant, page by page', async () => {
+    const store = new MemoryStore()
+    const body = Buffer.from('snow')
+    const written = Array.from({ length: 450 }, (_, i) => {
+      const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text: 'snow', sealed: false }
+      const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id: `k${i}`, op: 'put' as const, tags: [] }
+      const about = { at: 1, expiresAt: null, content, hash: sha256(body), bytes: 4, contentType: null, ifMatch: null }
+      return { ...key, ...about }
+    })
+    await store.writeOutside('acme', written, null)
+    const told: (string | number)[] = []
+    const turns = {
+      next: async () => undefined,
+      room: (name: string) => void told.push(name),
+      spent: (_: string, steps: number) => void told.push(steps),
+    }
+    const settings = {
+      maxBytes: { memory: 9, workspace: 9 },
+      maxEntries: { memory: 450, workspace: 9 },
+      fullText: true,
+    }
+    const desk = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, turns, settings })
+    const view = [{ scope: 'team', upTo: 450, runs: [], at: 2 }]
+    const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { scope: 'team', view } } } as never
+    const refused = await desk.put(seat, { space: 'memory', ref: 'notes', id: 'one more', content: 'x', tags: [] })
+    expect(refused).toMatchObject({ ok: false, message: expect.stringContaining('there are 450 already') })
+    expect(told.splice(0)).toEqual(['acme', 200_000, 'acme', 200_000, 'acme', 50_000])
+    expect(await desk.search(seat, 'memory', { query: 'snow', limit: 3 })).toMatchObject({ entries: [{}, {}, {}] })
+    expect(told).toEqual(['acme', 1_000 + 3 * 4 * 10])
   })
 })
