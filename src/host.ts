@@ -116,6 +116,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     store,
     vault: tenantVault,
     redact: ground.secrets.redact,
+    turns,
     settings: deskSettings(config),
   })
   const house = await furnishAgents(config, ground, desk, programs, opened)

@@ -16,6 +16,7 @@ import { MortalHost } from '../testing/mortal-host.js'
 import { branchOf, logOf, payloadsOf } from '../testing/run-logs.js'
 import { standardsDouble } from '../testing/verification.js'
 import type { Sketch } from '../testing/workflow.js'
+import { NO_TURNS } from '../timing/turns.js'
 import { createInspector } from './inspector.js'
 
 /** What gates find of files: a real inspector and a real desk, and agents that do as they are told. */
@@ -49,7 +50,13 @@ const handed: Sketch = {
 }
 
 async function useTool({ store }: Rig, { tenant, runId, id, desk, toolId, args }: ToolCallRequest) {
-  const journal = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings: DESK_SETTINGS })
+  const journal = createRunDesk({
+    turns: NO_TURNS,
+    store,
+    vault: glassVault,
+    redact: { text: text => text },
+    settings: DESK_SETTINGS,
+  })
   const seat = { tenant, runId, id, desk }
   const { path, content } = args as { path: string; content: string }
   const done =

@@ -75,6 +75,12 @@ const NO_SCHEMAS: SchemaChecker = {
   close: async () => undefined,
 }
 
+const NOBODY_WAITS: NonNullable<EngineDeps['turns']> = {
+  next: async () => undefined,
+  room: () => undefined,
+  spent: () => undefined,
+}
+
 /** Engines over one store and one manual clock, as if they were processes. */
 export function engineRig(store: Store = new MemoryStore(), ids = new CountingIds()): Rig {
   const clock = new ManualClock()
@@ -115,6 +121,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
           store: seen,
           vault: glassVault,
           redact: { text: text => text },
+          turns: turns ?? NOBODY_WAITS,
           settings: DESK_SETTINGS,
         }),
         standards,

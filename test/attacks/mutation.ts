@@ -83,6 +83,12 @@ const HEADERS: readonly { readonly [name: string]: string }[] = [
   { 'x-assay-tenant': 'beta' },
   { accept: 'application/json' },
   { 'if-none-match': '*' },
+  { 'if-match': '"7"' },
+  { 'if-match': '*' },
+  { 'if-match': 'W/"\u00e9' },
+  { 'content-type': 'multipart/form-data; boundary=XX' },
+  { 'content-type': 'image/svg+xml; a="\u00e9"' },
+  { 'idempotency-key': 'always-the-same' },
 ]
 
 type Mutation = (good: Required<Good>, chance: Chance) => Required<Good>
@@ -106,6 +112,14 @@ function changed(value: Json, chance: Chance): Json {
   return { ...value, [name]: what < 0.65 ? changed(inside, chance) : chance.of(VALUES) } as JsonObject
 }
 
+/** Cut, doubled, or with something else in the middle. */
+function spoilt(bytes: string | Buffer, chance: Chance): Buffer {
+  const whole = Buffer.from(bytes)
+  const at = Math.floor(chance.next() * whole.length)
+  const middle = Buffer.from(chance.of(['', '\0', '\r\n--XX\r\n', '"', 'x'.repeat(20_000)]))
+  return Buffer.concat([whole.subarray(0, at), middle, whole.subarray(chance.of([0, at, whole.length]))])
+}
+
 const MUTATIONS: readonly Mutation[] = [
   (good, chance) => {
     const parts = good.url.split('?')[0]!.split('/')
@@ -124,6 +138,15 @@ const MUTATIONS: readonly Mutation[] = [
       'lastSequence',
       'tag',
       'tenantId',
+      'scope',
+      'ref',
+      'q',
+      'at',
+      'prefix',
+      'version',
+      'after',
+      'raw',
+      'destroy',
       '__proto__',
     ])
     const value = encodeURIComponent(
@@ -138,6 +161,7 @@ const MUTATIONS: readonly Mutation[] = [
   (good, chance) =>
     good.ask.body === undefined ? good : withAsk(good, { body: changed(good.ask.body as Json, chance) }),
   (good, chance) => (good.ask.body === undefined ? good : withAsk(good, { bytes: chance.of(BODIES) })),
+  (good, chance) => (good.ask.bytes === undefined ? good : withAsk(good, { bytes: spoilt(good.ask.bytes, chance) })),
   (good, chance) => withAsk(good, { headers: chance.of(HEADERS) }),
   (good, chance) => ({ ...good, who: chance.of<KeyOf>([null, 'bob', 'tester', 'reader', 'canceller']) }),
   (good, chance) => withAsk(good, { method: chance.of(['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS']) }),

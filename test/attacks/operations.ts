@@ -28,6 +28,7 @@ export async function fillPool(live: LiveHost): Promise<Pool> {
   const artifactId = /art-\d+/.exec(log.text)?.[0] ?? 'art-0'
   await live.call('alice', '/v1/workflows', post(NOTES))
   await live.call('alice', `${FILES}/kept.md`, { method: 'PUT', body: { content: 'kept' } })
+  // It sees the file, because it begins later.
   return { live, next: () => ++count, judged, ended, other, artifactId, noted: await noting(live) }
 }
 
@@ -41,6 +42,18 @@ const noting = async (live: LiveHost): Promise<string> => {
   const runId = await live.start('alice', 'notes')
   await live.until('alice', runId, isOver)
   return runId
+}
+
+/** Each in its turn. */
+const oneOf = <T>(pool: Pool, ways: readonly T[]): T => ways[pool.next() % ways.length] as T
+const RAW: Ask = { bytes: Buffer.from([0, 1, 255]), headers: { 'content-type': 'image/png' } }
+const FORM: Ask = {
+  method: 'POST',
+  bytes: [
+    '--XX\r\nContent-Disposition: form-data; name="run"\r\n\r\n{"workflowId":"hello"}\r\n',
+    '--XX\r\nContent-Disposition: form-data; name="name"; filename="a.txt"\r\n\r\nann\r\n--XX--\r\n',
+  ].join(''),
+  headers: { 'content-type': 'multipart/form-data; boundary=XX' },
 }
 
 const JSON_ONLY = { accept: 'application/json' }
@@ -81,9 +94,11 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     return { url: `/v1/workflows/${id}`, ask: { method: 'PUT', body: workflow(id, [node('n', 'core.noop')]) } }
   },
   validateWorkflow: () => ({ url: '/v1/workflows:validate', ask: post(workflow('w', [node('n', 'core.noop')])) }),
-  listMemory: p => ({ url: `${MEMORY}?${noteOf(p.noted)}&q=snow` }),
+  listMemory: p => ({
+    url: `${MEMORY}?${oneOf(p, [`${noteOf(p.noted)}&q=snow`, `${noteOf(p.noted)}&tag=friends`, `at=${p.noted}:end`, `at=${p.noted}:2&q=snow`])}`,
+  }),
   listMemoryScopes: () => ({ url: `${MEMORY}/scopes` }),
-  getMemory: p => ({ url: `${MEMORY}/entries/ann?${noteOf(p.noted)}` }),
+  getMemory: p => ({ url: `${MEMORY}/entries/ann?${oneOf(p, [noteOf(p.noted), `ref=notes&at=${p.noted}:end`])}` }),
   async forgetMemory(p) {
     return { url: `${MEMORY}/entries/ann?${noteOf(await noting(p.live))}`, ask: { method: 'DELETE' } }
   },
@@ -92,9 +107,12 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     ask: post({ scope: `run:${p.noted}`, memoryRef: 'notes' }),
   }),
   readStream: () => ({ url: '/v1/host/assay/stream' }),
-  listFiles: () => ({ url: FILES }),
-  getFile: () => ({ url: `${FILES}/kept.md` }),
-  putFile: p => ({ url: `${FILES}/f${p.next() % 50}.md`, ask: { method: 'PUT', body: { content: 'x' } } }),
+  listFiles: p => ({ url: `${FILES}${oneOf(p, ['', '?prefix=k', `?at=${p.noted}:end`, '?limit=1'])}` }),
+  getFile: p => ({ url: `${FILES}/kept.md${oneOf(p, ['', '?version=1', '?raw=1', `?at=${p.noted}:end`])}` }),
+  putFile: p => ({
+    url: `${FILES}/f${p.next() % 50}.md`,
+    ask: { method: 'PUT', ...oneOf<Ask>(p, [{ body: { content: 'x', contentType: 'text/plain' } }, RAW]) },
+  }),
   async removeFile(p) {
     const url = `${FILES}/r${p.next()}.md`
     await p.live.call('alice', url, { method: 'PUT', body: { content: 'x' } })
@@ -135,7 +153,11 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
   getTool: () => ({ url: '/v1/tools/assay:http.get' }),
   createRun: p => ({
     url: '/v1/runs',
-    ask: post({ workflowId: 'hello', inputs: { name: `n${p.next()}` }, tags: ['t'] }),
+    ask: oneOf<Ask>(p, [
+      post({ workflowId: 'hello', inputs: { name: `n${p.next()}` }, tags: ['t'] }),
+      post({ workflowId: 'notes', scopeId: `team ${p.next() % 5}` }),
+      FORM,
+    ]),
   }),
   listRuns: () => ({ url: '/v1/runs?limit=5&status=completed' }),
   getRun: p => ({ url: `/v1/runs/${p.judged}` }),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { agentsDouble, type Said } from '../../src/testing/agents.js'
-import { boundGate } from '../../src/testing/gates.js'
 import { says, score } from '../../src/testing/gated-families.js'
+import { boundGate } from '../../src/testing/gates.js'
 import { AGENT } from '../../src/testing/invocations.js'
 import { standardsDouble } from '../../src/testing/verification.js'
 import { sketch } from '../../src/testing/workflow.js'

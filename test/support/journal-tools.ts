@@ -6,11 +6,18 @@ import { createRunDesk } from '../../src/engine/journal/run-desk.js'
 import type { Store } from '../../src/engine/ports/store.js'
 import { glassVault, type Script } from '../../src/testing/agents.js'
 import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
+import { NO_TURNS } from '../../src/timing/turns.js'
 
 /** The host's own tools of memory and workspace, over a store, for agents that are doubles. */
 
 const toolsOver = (store: Store) => {
-  const desk = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, settings: DESK_SETTINGS })
+  const desk = createRunDesk({
+    turns: NO_TURNS,
+    store,
+    vault: glassVault,
+    redact: { text: text => text },
+    settings: DESK_SETTINGS,
+  })
   const settings = { mcp: {}, rules: {}, httpAllow: [], timeoutMs: 1_000, maxResultBytes: 100_000 }
   const deps = { settings, desk } as unknown as Parameters<(typeof MEMORY_TOOLS)[number]>[0]
   const made = [...MEMORY_TOOLS, ...WORKSPACE_TOOLS].map(builtin => builtin(deps)!.tool)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type EntryTerms, isSayable, LONGEST_TTL_SECONDS, wrongWith } from './entry-rules.js'
+import { type EntryTerms, isSayable, LONGEST_TTL_SECONDS, typeToKeep, wrongWith } from './entry-rules.js'
 
 const memory: EntryTerms = { space: 'memory', scope: 'team', ref: 'people', id: 'ann', tags: [] }
 const file: EntryTerms = { space: 'workspace', scope: '', ref: '', id: 'a/b.md', tags: [] }
@@ -64,4 +64,17 @@ describe('R-MEM-18: what a run may write', () => {
 test('S11: nothing can be under a text with a control character or half a character', () => {
   for (const text of ['a\0', '\n', '\ud800', 'a\udc00b']) expect([text, isSayable(text)]).toEqual([text, false])
   for (const text of ['', 'a b', '😀', 'é']) expect([text, isSayable(text)]).toEqual([text, true])
+})
+
+test('of the type of a file as much is kept as can be sent again', () => {
+  const types = {
+    'text/plain': 'text/plain',
+    'text/plain; charset=utf-8': 'text/plain; charset=utf-8',
+    'text/plain ; charset="utf-8"; x=y': 'text/plain',
+    [`text/plain; a=${'x'.repeat(300)}`]: 'text/plain',
+    'text/é': 'application/octet-stream',
+    text: 'application/octet-stream',
+    '': 'application/octet-stream',
+  }
+  for (const [sent, kept] of Object.entries(types)) expect([sent, typeToKeep(sent)]).toEqual([sent, kept])
 })

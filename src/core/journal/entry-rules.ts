@@ -43,6 +43,12 @@ export function wrongWith(entry: EntryTerms): string | undefined {
   return undefined
 }
 
+/** What is kept of a type that somebody has sent a file under: it goes out again as a header, so no more than is understood. */
+export function typeToKeep(sent: string): string {
+  const [essence = ''] = sent.split(';')
+  return [sent, essence.trim()].find(type => isNamed('contentType', type)) ?? 'application/octet-stream'
+}
+
 const ID_RULE = 'the id must be 1 to 1500 characters of text, without control characters'
 const REF_RULE = 'the reference must be 1 to 256 characters of text, without control characters'
 const TAG_RULE = 'each tag must be 1 to 256 characters of text, without control characters'

@@ -65,3 +65,9 @@ export const branchPlace = (place: Place, runId: string, source: LayerBefore, at
   ...rootPlace(forkScope(runId), 0),
   beneath: viewAt(place, source.runId, source.before, at),
 })
+
+/** Whether a branch of what stands there would see through more than can be looked through at each read. */
+export const isTooDeep = (places: Places): boolean =>
+  SPACES.some(space => (places[space]?.beneath.length ?? 0) >= DEEPEST)
+
+export const DEEPEST = 32

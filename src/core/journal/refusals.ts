@@ -1,5 +1,6 @@
 import { isNamed } from '../names.js'
 import { type Refusal, refuse } from '../problem.js'
+import { DEEPEST } from './place.js'
 
 /** What may be written into memory and workspaces, and what whoever tries more is told. */
 
@@ -46,3 +47,11 @@ export const versionConflict = (path: string, ifMatch: number | 'any' | null, cu
   const message = `File ${path} was not changed: ${wanted}, and ${is} now. Read it again, and send the version that you saw.`
   return refuse('workspace_conflict', message, { path, currentVersion })
 }
+
+/** Each branch of a branch sees what is beneath it; so many may lie one upon the other. */
+export const branchTooDeep = (sourceRunId: string): Refusal =>
+  refuse(
+    'validation_error',
+    `Run ${sourceRunId} is a branch of a branch, ${DEEPEST} deep, and sees memory and files through all of them; branch off an earlier one of these.`,
+    { field: 'body.fromSeq', sourceRunId, limit: DEEPEST },
+  )

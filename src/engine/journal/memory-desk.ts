@@ -1,9 +1,10 @@
 import { refuse } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { Key, OutsideWrite, ScopeRow, WriteRow } from '../ports/journal.js'
-import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
+import { entriesIn, entryIn } from '../queries/journal-view.js'
 import { type KeptContent, keepTags, keepText } from './content.js'
 import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted, type WantedView } from './desk.js'
+import { foundInTurn, scopePages } from './scope-pages.js'
 
 /** A tenant's memory, as the edges look at it and look after it. What runs do with it is theirs. */
 export interface MemoryAdmin {
@@ -54,7 +55,7 @@ export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: 
       const seen = await viewWanted(deps, tenant, 'memory', wanted)
       if (!seen.ok) return refused(seen.refusal)
       const rows = words
-        ? await foundIn(store, tenant, 'memory', seen.view, { words, ...query })
+        ? await foundInTurn(deps, tenant, 'memory', seen.view, { words, ...query })
         : await entriesIn(store, tenant, 'memory', seen.view, query)
       const entries: MemoryShown[] = []
       for (const row of rows) entries.push(await shown(tenant, seen.scope, row))
@@ -99,8 +100,6 @@ const forgetting = ({ clock }: DeskDeps, scope: string, { ref, id }: Key): Outsi
 
 /** Somebody else may forget what is about to be merged; then it is looked at again. */
 const TRIES = 3
-/** No scope has more: see memory.maxScopeEntries. */
-const MOST_ENTRIES = 1_000_000
 const BUSY = refuse(
   'service_unavailable',
   'The memory changed again and again while it was consolidated; nothing was done. Try again later.',
@@ -143,8 +142,9 @@ async function passOver(
   scope: string,
   ref: string,
 ): Promise<Pass> {
-  const view = await viewNow(deps, tenant, 'memory', scope)
-  const rows = await entriesIn(deps.store, tenant, 'memory', view, { ref, limit: MOST_ENTRIES })
+  const rows: WriteRow[] = []
+  for (const reach of await viewNow(deps, tenant, 'memory', scope))
+    for await (const page of scopePages(deps, tenant, 'memory', reach, { ref })) rows.push(...page)
   const groups = new Map<string, WriteRow[]>()
   const anew: OutsideWrite[] = []
   for (const row of rows) {

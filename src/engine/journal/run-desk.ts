@@ -5,9 +5,10 @@ import { entryTooLong, fileTooLarge } from '../../core/journal/refusals.js'
 import { isoTime } from '../../core/time.js'
 import { sha256 } from '../../digest.js'
 import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared } from '../ports/desk.js'
-import type { Journal, WriteRow } from '../ports/journal.js'
-import { entriesIn, entryIn, foundIn } from '../queries/journal-view.js'
+import type { WriteRow } from '../ports/journal.js'
+import { entriesIn, entryIn } from '../queries/journal-view.js'
 import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
+import { foundInTurn, type ScopeDeps, scopePages } from './scope-pages.js'
 
 export type DeskSettings = {
   /** Bytes of an entry of memory, and of a file, at most. */
@@ -18,7 +19,7 @@ export type DeskSettings = {
   readonly fullText: boolean
 }
 
-export type RunDeskDeps = ContentDeps & { readonly store: Journal; readonly settings: DeskSettings }
+export type RunDeskDeps = ContentDeps & ScopeDeps & { readonly settings: DeskSettings }
 
 const MAX_LIST = 200
 
@@ -38,7 +39,7 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
       limit: Math.min(limit, MAX_LIST),
     })
     // Of files a list tells what there is; whoever wants one reads it.
-    if (space === 'workspace') return { ok: true, entries: rows.map(about), read: readOf(space, []) }
+    if (space === 'workspace') return { ok: true, entries: rows.map(about), read: readOf(space, rows) }
     return shown(deps, seat.tenant, space, rows)
   },
   async search(seat, space, { query, limit, ...others }) {
@@ -48,7 +49,7 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
     const words = termsIn(query)
     if (words.length > 0 && !deps.settings.fullText) return { ok: false, message: SEALED }
     const asked = { words, limit: Math.min(limit, MAX_LIST), ...others }
-    return shown(deps, seat.tenant, space, await foundIn(deps.store, seat.tenant, space, place.view, asked))
+    return shown(deps, seat.tenant, space, await foundInTurn(deps, seat.tenant, space, place.view, asked))
   },
   put: (seat, wanted) => prepared(deps, seat, wanted),
   async forget(seat, space, { ref, id, ifMatch }) {
@@ -126,15 +127,20 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
 const newName = ({ runId, id }: DeskSeat): string => `${runId}:${id.slice(0, 12)}`
 
 /** What has expired leaves room, and is looked for only then. What others write meanwhile may go a little beyond. */
-async function isFull({ store, settings }: RunDeskDeps, { tenant, desk }: DeskSeat, space: Space): Promise<boolean> {
+async function isFull(deps: RunDeskDeps, { tenant, desk }: DeskSeat, space: Space): Promise<boolean> {
+  const { store, settings } = deps
   const limit = settings.maxEntries[space]
   const [reach] = desk[space]?.view ?? []
   if (reach === undefined) return false
   const { scope, at } = reach
   if ((await store.countEntries(tenant, space, scope)) < limit) return false
   const now = { scope, upTo: Number.MAX_SAFE_INTEGER, runs: [], at }
-  const rows = await entriesIn(store, tenant, space, [now], { limit })
-  return rows.length >= limit
+  let count = 0
+  for await (const rows of scopePages(deps, tenant, space, now)) {
+    count += rows.length
+    if (count >= limit) return true
+  }
+  return false
 }
 
 function problemOf(wanted: EntryWanted, scope: string, { maxBytes }: DeskSettings): string | undefined {

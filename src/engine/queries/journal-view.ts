@@ -71,7 +71,7 @@ export async function foundIn(
 /** Rows that a page may hold besides those that are wanted, for what was forgotten or has expired. */
 const PAGE_MORE = 20
 
-const isThere = ({ op, expiresAt }: WriteRow, at: number): boolean =>
+export const isThere = ({ op, expiresAt }: WriteRow, at: number): boolean =>
   op === 'put' && (expiresAt === null || expiresAt > at)
 
 /** Whether a reach above answers for the key. */

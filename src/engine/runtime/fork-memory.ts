@@ -1,6 +1,15 @@
-import { type JournalView, type LayerBefore, type Place, type Places, SPACES } from '../../core/journal/place.js'
+import {
+  isTooDeep,
+  type JournalView,
+  type LayerBefore,
+  type Place,
+  type Places,
+  SPACES,
+} from '../../core/journal/place.js'
+import { branchTooDeep } from '../../core/journal/refusals.js'
 import { branchPlaces } from '../../core/journal/start.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import type { Fork } from '../../core/replay/events.js'
 import { retold, startOf } from '../../core/replay/fork.js'
 import type { Rules } from '../../core/run/decide.js'
 import { goneFrom, type MomentDeps, viewOfRun } from '../journal/moment.js'
@@ -12,7 +21,7 @@ type Cutting = {
   readonly rules: Rules
   readonly source: RunRow
   readonly past: Past
-  readonly fromSeq: number
+  readonly fork: Fork
   /** Of the fork. */
   readonly runId: string
   /** Memory is that of another event of the source than the cut. */
@@ -24,9 +33,11 @@ type Cutting = {
  * here, by the very places that a branch then has; undefined where its source had none.
  */
 export async function placesOfFork(deps: MomentDeps, cutting: Cutting): Promise<Places | Refusal | undefined> {
-  const { source, fromSeq, memoryAsOf, runId } = cutting
+  const { source, fork, memoryAsOf, runId } = cutting
+  const { fromSeq, mode } = fork
   const seen = seenAtCut(cutting)
   if (seen === undefined) return memoryAsOf === undefined ? undefined : noMemory(source)
+  if (mode === 'branch' && isTooDeep(seen.journal)) return branchTooDeep(source.runId)
   const writer = await writerAt(deps.store, source, fromSeq)
   const cut = branchPlaces(seen.journal, runId, writer, seen.at)
   const places = memoryAsOf === undefined ? cut : await asOf(deps, source, cut, memoryAsOf)
@@ -42,7 +53,12 @@ export async function placesOfFork(deps: MomentDeps, cutting: Cutting): Promise<
 }
 
 /** Before its first event a run saw what was there when it was started. */
-function seenAtCut({ rules, past: { cut }, fromSeq, runId }: Cutting): { journal: Places; at: number } | undefined {
+function seenAtCut({
+  rules,
+  past: { cut },
+  fork: { fromSeq },
+  runId,
+}: Cutting): { journal: Places; at: number } | undefined {
   const [first] = cut.shared
   if (fromSeq === 0) {
     const journal = first && startOf(first, runId, first.at).journal

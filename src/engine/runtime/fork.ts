@@ -72,7 +72,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const past = await readPast(deps, deps.rules(latest), source, { runId, fork })
   const journal = await placesOfFork(
     { ...deps, plans: () => deps.plans },
-    { rules: deps.rules(latest), source, past, fromSeq, runId, ...(memoryAsOf === undefined ? {} : { memoryAsOf }) },
+    { rules: deps.rules(latest), source, past, fork, runId, ...(memoryAsOf === undefined ? {} : { memoryAsOf }) },
   )
   if (journal && 'code' in journal) return refused(journal)
   // No branch changes what options must be like: any definition of the run's will do.

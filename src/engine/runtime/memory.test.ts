@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { DEEPEST } from '../../core/journal/place.js'
 import type { JsonObject } from '../../core/json.js'
 import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { branchOf, logOf, payloadsOf } from '../../testing/run-logs.js'
@@ -143,5 +144,26 @@ describe('memory of runs', () => {
     expect(told).toHaveLength(2)
     expect(new Set([...told!, ...own!].map(({ memoryId }) => memoryId)).size).toBe(4)
     expect(again).toEqual(told)
+  })
+
+  it('a branch of a branch of a branch sees through them, so deep and no deeper', async () => {
+    const { rig, engine, run, read } = await rigWith(chain('flow', { a: put('one'), b: get }))
+    for (const isAtStart of [false, true]) {
+      let source = await run('flow', { scopeId: `s ${isAtStart}` })
+      let deep = 0
+      for (; deep < 100; deep += 1) {
+        // After what is its own: what it only shares is not looked through twice.
+        const fromSeq = isAtStart ? 0 : (await logOf(rig, source)).length - 1
+        const answer = await engine.fork({ tenant: 't1', runId: source, fromSeq, mode: 'branch' })
+        if (!answer.ok) {
+          expect(answer).toMatchObject({ refusal: { code: 'validation_error', details: { limit: DEEPEST } } })
+          break
+        }
+        await rig.clock.advance(3_000)
+        source = answer.value.runId
+        expect(await read(source, 'b')).toBe('one')
+      }
+      expect(deep).toBe(DEEPEST)
+    }
   })
 })

@@ -17,12 +17,17 @@ const MOST_FILES = 32
 
 const wrong = (message: string) => new Refused(refuse('validation_error', message, { field: 'body' }))
 
+const BROKEN = wrong('The body is not a valid multipart/form-data form; its boundary or one of its parts is broken.')
+
 /** A form (`multipart/form-data`) as the body it stands for and the files that came with it. */
 export async function parseForm(
   bytes: Buffer,
   contentType: string,
   limits: Pick<HttpLimits, 'maxJsonDepth' | 'maxJsonMembers'>,
 ): Promise<{ readonly body: unknown; readonly uploads: readonly Upload[] }> {
+  const parts = partsIn(bytes, contentType)
+  if (parts > MOST_FILES + 1)
+    throw wrong(`The form has ${parts} parts; send at most ${MOST_FILES} files, and the part "${REQUEST_PART}".`)
   const form = await formIn(bytes, contentType)
   const request = form.get(REQUEST_PART)
   if (request === null) throw wrong(`The form has no part "${REQUEST_PART}"; add one with the request as JSON.`)
@@ -41,14 +46,25 @@ export async function parseForm(
     const type = part.type === '' ? 'application/octet-stream' : part.type
     uploads.push({ name, fileName: part.name, contentType: type, body: Buffer.from(await part.arrayBuffer()) })
   }
-  if (uploads.length > MOST_FILES) throw wrong(`The form has ${uploads.length} files; send at most ${MOST_FILES}.`)
   return { body: parsed.value, uploads }
+}
+
+/** As many as the form can have: parsing takes time by their square, so they are counted first. */
+function partsIn(bytes: Buffer, contentType: string): number {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"\\]+)"|([^\s;"]+))/i.exec(contentType) ?? []
+  const boundary = quoted ?? plain
+  // Two of them, or one that is spelled oddly, could be one to us and another to whoever parses it.
+  if (boundary === undefined || contentType.split(/boundary\s*=/i).length !== 2) throw BROKEN
+  const mark = Buffer.from(`--${boundary}`, 'latin1')
+  let marks = 0
+  for (let at = bytes.indexOf(mark); at !== -1; at = bytes.indexOf(mark, at + mark.length)) marks += 1
+  return marks - 1
 }
 
 async function formIn(bytes: Buffer, contentType: string): Promise<FormData> {
   try {
     return await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
   } catch {
-    throw wrong('The body is not a valid multipart/form-data form; its boundary or one of its parts is broken.')
+    throw BROKEN
   }
 }

@@ -9,6 +9,7 @@ import { glassVault } from '../../../src/testing/agents.js'
 import { DESK_SETTINGS, engineRig, type Rig, register, startRun } from '../../../src/testing/engine-rig.js'
 import { MortalHost } from '../../../src/testing/mortal-host.js'
 import { standardsDouble } from '../../../src/testing/verification.js'
+import { NO_TURNS } from '../../../src/timing/turns.js'
 import { until } from '../../support/host-process.js'
 import { findingsOf, runsIn } from '../../support/stored-runs.js'
 import { isThorough } from '../../support/thorough.js'
@@ -72,6 +73,7 @@ const STORES: { readonly [name: string]: { open(): Promise<Store>; every: number
 async function booted(rig: Rig, told: Story): Promise<MortalHost> {
   const host = new MortalHost(rig)
   const desk = createRunDesk({
+    turns: NO_TURNS,
     store: host.store,
     vault: glassVault,
     redact: { text: text => text },

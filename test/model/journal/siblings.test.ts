@@ -4,6 +4,7 @@ import type { WriteRow } from '../../../src/engine/ports/journal.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import { glassVault } from '../../../src/testing/agents.js'
 import { DESK_SETTINGS, engineRig, register, startRun } from '../../../src/testing/engine-rig.js'
+import { NO_TURNS } from '../../../src/timing/turns.js'
 import { until } from '../../support/host-process.js'
 import { cast } from './cast.js'
 import { STORE_NAMES, storesForTests } from './stores.js'
@@ -64,6 +65,7 @@ describe.each(STORE_NAMES)('siblings on two hosts that write the same, %s', name
     const rig = engineRig(await open(name))
     const { store } = rig
     const desk = createRunDesk({
+      turns: NO_TURNS,
       store,
       vault: glassVault,
       redact: { text: text => text },

@@ -48,7 +48,7 @@ export class World {
 
   async boot(): Promise<void> {
     const { store } = this.rig
-    const desk = createRunDesk({ store, vault: glassVault, redact: PLAIN, settings: DESK_SETTINGS })
+    const desk = createRunDesk({ turns: NO_TURNS, store, vault: glassVault, redact: PLAIN, settings: DESK_SETTINGS })
     const agents = cast(this.told, desk, (runId, nodeId, space, looked) => this.#judge(runId, nodeId, space, looked))
     // The clock of this test runs ahead of that of the database, so a lease must outlast all of it.
     const options = { leaseMs: 365 * 24 * 3_600_000, maxActiveRuns: 100_000, cachedRuns: 2_000 }

@@ -1,3 +1,4 @@
+import { typeToKeep } from '../../../core/journal/entry-rules.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
 import { textOfBytes } from '../../../engine/journal/content.js'
 import type { FileRead, IfMatch } from '../../../engine/journal/workspace-desk.js'
@@ -153,7 +154,7 @@ const TEXT_TYPE = 'text/markdown'
 
 const fileIn = (body: PutFileBody | RawBody) =>
   body instanceof RawBody
-    ? { body: body.bytes, contentType: body.contentType }
+    ? { body: body.bytes, contentType: typeToKeep(body.contentType) }
     : { body: Buffer.from(body.content), contentType: body.contentType ?? TEXT_TYPE }
 
 const removeFile = (edge: Edge): Route =>

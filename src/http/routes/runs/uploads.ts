@@ -1,3 +1,4 @@
+import { typeToKeep } from '../../../core/journal/entry-rules.js'
 import type { Json, JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
 import { textOfBytes } from '../../../engine/journal/content.js'
@@ -74,7 +75,12 @@ async function stored(edge: Edge, caller: Caller, upload: Upload, folder: string
   if (!edge.config.workspace.enabled) return noPlace(name)
   if (!caller.scopes.has('workspace:write')) return lacksScope('workspace:write')
   const path = `inputs/${folder}/${plainName(upload)}`
-  const written = await edge.workspace.write(caller.tenant, { path, body, contentType, ifMatch: 0 })
+  const written = await edge.workspace.write(caller.tenant, {
+    path,
+    body,
+    contentType: typeToKeep(contentType),
+    ifMatch: 0,
+  })
   if (!written.ok) return written.refusal
   return { value: { file: path, version: written.value.version }, file: path }
 }
