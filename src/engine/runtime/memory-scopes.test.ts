@@ -61,14 +61,14 @@ describe('children', () => {
   it('R-MEM-3 R-MEM-4: have the scope of their parent, which sees what they wrote once they have completed', async () => {
     const world = await rigWith(
       chain('worker', { seen: get, mine: put('of the child'), slow: wait(5_000) }),
-      chain('parent', { first: put('of the parent'), hand: child('worker'), then: get }),
+      chain('parent', { first: put('of the parent'), hand: child('worker'), after: get }),
       chain('other', { look: get }),
     )
     const runId = await ran(world, 'parent', 1_000)
     const early = await ran(world, 'other', 1_000)
     await world.rig.clock.advance(10_000)
     expect(await contentOf(world.rig, runId, 'seen')).toBe('of the parent')
-    expect(await contentOf(world.rig, runId, 'then')).toBe('of the child')
+    expect(await contentOf(world.rig, runId, 'after')).toBe('of the child')
     // No gate holds it: others had it at once.
     expect(await contentOf(world.rig, early, 'look')).toBe('of the child')
   })
@@ -76,12 +76,12 @@ describe('children', () => {
   it('R-MEM-2 R-MEM-3: that are isolated have a fresh one, see nothing of their parent’s and leave nothing there', async () => {
     const world = await rigWith(
       chain('worker', { seen: get, mine: put('of the child'), own: get }),
-      chain('parent', { first: put('of the parent'), hand: child('worker', ISOLATED), then: get }),
+      chain('parent', { first: put('of the parent'), hand: child('worker', ISOLATED), after: get }),
     )
     const runId = await ran(world, 'parent')
     expect(await contentOf(world.rig, runId, 'seen')).toBeNull()
     expect(await contentOf(world.rig, runId, 'own')).toBe('of the child')
-    expect(await contentOf(world.rig, runId, 'then')).toBe('of the parent')
+    expect(await contentOf(world.rig, runId, 'after')).toBe('of the parent')
     const scopes = (await world.rig.store.listScopes('t1', 'memory', 10)).map(({ scope }) => scope)
     const [worker] = (await world.rig.store.listRuns({ tenant: 't1', limit: 10 })).filter(row => row.parentRunId)
     expect(scopes).toEqual([`run:${worker?.runId}`, 'team'])
@@ -228,11 +228,16 @@ describe('turns of an orchestrator', () => {
     await startRun(engine, 'lead', { scopeId: 'team' })
     await rig.clock.advance(5_000)
     expect(looks).toEqual([
-      ...['sup sees nothing', 'sup sees nothing'],
-      ...['worker sees 1', 'worker sees 1'],
-      ...['sup sees worker', 'sup sees worker'],
-      ...['worker sees 2', 'worker sees 2'],
-      ...['sup sees worker', 'sup sees worker'],
+      'sup sees nothing',
+      'sup sees nothing',
+      'worker sees 1',
+      'worker sees 1',
+      'sup sees worker',
+      'sup sees worker',
+      'worker sees 2',
+      'worker sees 2',
+      'sup sees worker',
+      'sup sees worker',
     ])
   })
 })
