@@ -124,6 +124,12 @@ export class JournalModel {
     return this.#view(run.tenant, space, moment, moment.layer, moment.at)
   }
 
+  /** How far a run that is no fork read its scope then. */
+  anchorAt(runId: string, space: Space, seq: number): { readonly scope: string; readonly upTo: number } | undefined {
+    const run = this.#run(runId)
+    return (run.before.get(seq) ?? run.now).places[space]
+  }
+
   /** What whoever works at a node sees, as of its start. */
   seenFrom(runId: string, space: Space, nodeId: string): Seen | undefined {
     const run = this.#run(runId)

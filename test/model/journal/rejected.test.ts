@@ -139,7 +139,7 @@ const NOTHING = { memory: 0, workspace: 0, words: 0, heads: { memory: 0, workspa
 
 describe.each(Object.entries(STORES))('what a gate does not let pass, %s', (name, { open, every }) => {
   it.each(Object.entries(STORIES))(
-    'S15 J4: %s leaves nothing in memory, workspace or index when it is rejected, and all of it once when it is not, wherever the host dies',
+    'S15: %s leaves nothing in memory, workspace or index when it is rejected, and all of it once when it is not, wherever the host dies',
     async (what, storyOf) => {
       const counts = { crashes: 0, rejected: 0, passed: 0 }
       for (const says of ['bad', 'good'] as const) {
