@@ -5,9 +5,10 @@ import { Connection } from '../src/store/sqlite/connection.js'
  * Journals of a given length, made by SQL with the triggers off: rows of the shape that those would have made, whose events
  * are left out. They are in tables that no read of the journal looks at.
  *
- * Row `i` of `n` has position `i`. Every tenth is one more version of the one key `hot`; the others are of `n / 2` keys in
+ * Row `i` of `n` has position `i`. Every tenth is one more version of `hot`, the one key under the ref `state`; the others are of `n / 2` keys in
  * turn, so that each is written twice, and the first half of the scope is superseded by the second. One key in ten is under the ref
- * `plans`. Words: `note` and `everything` in all texts, `scarce` in twenty at any length, `numberI` in one.
+ * `plans`. Words: `note` and `everything` in all texts, `scarce` in twenty at any length, `often` in all of `hot`, `numberI` in
+ * one.
  */
 export const SEEDED = { tenant: 'default', scope: 'bench' } as const
 
@@ -16,11 +17,12 @@ const WRITES_OF_A_RUN = 1_000
 /** Parts of rows, in the SQL that both databases speak. `i` and `n` are whole numbers. */
 const KEYS = '(n / 2)'
 const ID = `CASE WHEN i % 10 = 0 THEN 'hot' ELSE 'k' || (i % ${KEYS}) END`
-const REF = `CASE WHEN i % 10 = 1 THEN 'plans' ELSE 'notes' END`
+const REF = `CASE i % 10 WHEN 0 THEN 'state' WHEN 1 THEN 'plans' ELSE 'notes' END`
+const OFTEN = '(i % 10 = 0)'
 const NEXT = `(i + CASE WHEN i % 10 = 0 THEN 10 ELSE ${KEYS} END)`
 const UNTIL = `CASE WHEN ${NEXT} <= n THEN ${NEXT} END`
 const SCARCE = '(i % (n / 20) = 3)'
-const TEXT = `'note everything number' || i || CASE WHEN ${SCARCE} THEN ' scarce' ELSE '' END`
+const TEXT = `'note everything number' || i || CASE WHEN ${OFTEN} THEN ' often' WHEN ${SCARCE} THEN ' scarce' ELSE '' END`
 const RUN = `'seed-' || (i / ${WRITES_OF_A_RUN})`
 const SEQ = `(i % ${WRITES_OF_A_RUN} + 2)`
 const AT = '1700000000000 + i'
@@ -63,10 +65,12 @@ const inserts = (rows: string, dialect: Dialect): string[] => [
 
 const spanIn = ({ hex }: Dialect): string => `CASE WHEN ${NEXT} <= n THEN length(${hex(`${NEXT} - i`)}) ELSE 0 END`
 
+const SOME: { readonly [word: string]: string } = { [`'scarce'`]: SCARCE, [`'often'`]: OFTEN }
+
 const wordInserts = (rows: string, dialect: Dialect): string[] =>
-  [`'everything'`, `'note'`, `'number' || i`, `'scarce'`].map(
+  [`'everything'`, `'note'`, `'number' || i`, `'scarce'`, `'often'`].map(
     word => `INSERT INTO journal_words (scope_id, word, span, pos) SELECT 1, ${word}, ${spanIn(dialect)}, i FROM ${rows}
-              WHERE ${word === `'scarce'` ? SCARCE : 'true'}`,
+              WHERE ${SOME[word] ?? 'true'} ORDER BY 2, 3, 4`,
   )
 
 /** The file has the schema already. */
@@ -83,7 +87,8 @@ export function seedSqlite(path: string, n: number): void {
   const dialect = {
     false: '0',
     true: '1',
-    words: `CASE WHEN ${SCARCE} THEN json_insert(${words}, '$[#]', 'scarce') ELSE ${words} END`,
+    words: `CASE WHEN ${OFTEN} THEN json_insert(${words}, '$[#]', 'often')
+                 WHEN ${SCARCE} THEN json_insert(${words}, '$[#]', 'scarce') ELSE ${words} END`,
     tags: `'["seeded"]'`,
     body: `CAST(${TEXT} AS BLOB)`,
     hex: (of: string) => `printf('%x', ${of})`,
@@ -102,7 +107,7 @@ export async function seedPostgres(url: string, n: number): Promise<void> {
   const client = new pg.Client({ connectionString: url, options: '-c search_path=assay' })
   await client.connect()
   const rows = `(SELECT i::bigint AS i, ${n}::bigint AS n FROM generate_series(1, ${n}) i) r`
-  const words = `ARRAY['note', 'everything', 'number' || i] || CASE WHEN ${SCARCE} THEN ARRAY['scarce'] ELSE '{}' END`
+  const words = `ARRAY['note', 'everything', 'number' || i] || CASE WHEN ${OFTEN} THEN ARRAY['often'] WHEN ${SCARCE} THEN ARRAY['scarce'] ELSE '{}' END`
   const dialect = {
     false: 'false',
     true: 'true',
@@ -117,8 +122,14 @@ export async function seedPostgres(url: string, n: number): Promise<void> {
     `INSERT INTO journal_scopes (scope_id, tenant, space, scope, head, entries) OVERRIDING SYSTEM VALUE
      VALUES (1, '${tenant}', 'memory', '${scope}', ${n}, ${entriesOf(n)})`,
   )
+  const indexes = await client.query(
+    `SELECT indexname AS name, indexdef AS definition FROM pg_indexes
+      WHERE schemaname = 'assay' AND tablename LIKE 'journal%' AND indexname NOT IN (SELECT conname FROM pg_constraint)`,
+  )
+  for (const { name } of indexes.rows) await client.query(`DROP INDEX ${name}`)
   for (const statement of inserts(rows, dialect)) await client.query(statement)
   for (const statement of wordInserts(rows, dialect)) await client.query(statement)
+  for (const { definition } of indexes.rows) await client.query(definition)
   for (const [table, column] of [
     ['journal_scopes', 'scope_id'],
     ['journal_writes', 'write_id'],
