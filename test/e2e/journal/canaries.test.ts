@@ -163,7 +163,15 @@ describe.each([{ fullText: true }, { fullText: false }])('memory.fullText $fullT
     for (const who of ['alice', 'bob'])
       await good(send(who, 'POST', '/v1/webhooks', { url: sink.url, events: ['*'], tags: [] }))
     const receipt = { 'idempotency-key': 'the-same-key' }
-    await good(send('alice', 'PUT', `${FILES}/${seed.peopleName}`, { content: `b ${seed.peopleText}` }, receipt))
+    await good(
+      send(
+        'alice',
+        'PUT',
+        `${FILES}/${seed.peopleName}`,
+        { content: `b ${seed.peopleText} ${seed.providerKey}` },
+        receipt,
+      ),
+    )
     // Of another tenant, the same key of a request means nothing.
     add('stranger', await good(send('bob', 'PUT', `${FILES}/${seed.peopleName.slice(-9)}`, { content: 'c' }, receipt)))
     runs.keeper = await start('keeper', { task: 'please keep it' })
@@ -337,8 +345,9 @@ describe.each([{ fullText: true }, { fullText: false }])('memory.fullText $fullT
       Object.keys(seed).length * Object.keys(outlets).length - cells.filter(cell => cell !== 'never').length
   })
 
-  it('R-MEM-15: a secret that an agent wrote down has its name in its place', () => {
-    expect(outlets.memory?.toString()).toContain('[REDACTED:OPENAI_API_KEY]')
+  it('R-MEM-15 R-WS-4: a secret that an agent or a person wrote down has its name in its place', () => {
+    for (const outlet of ['memory', 'files'] as const)
+      expect(outlets[outlet]?.toString()).toContain('[REDACTED:OPENAI_API_KEY]')
     expect(outlets.looker?.toString()).toContain('[REDACTED:OPENAI_API_KEY]')
   })
 
