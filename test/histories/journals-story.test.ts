@@ -7,7 +7,7 @@ import { record } from './record.js'
 import { replaysOf } from './replays.js'
 import { journals } from './stories/journals.js'
 
-test('R-MEM-9 R-MEM-21: the story of journals is legal, is held by a history with all it needs, and is replayed byte for byte', async () => {
+test('R-MEM-21: the story of journals is legal, is held by a history with all it needs, and is replayed byte for byte', async () => {
   const history = JSON.parse(JSON.stringify(await record('journals', journals))) as Awaited<ReturnType<typeof record>>
   const store = new MemoryStore()
   await load(history, store)

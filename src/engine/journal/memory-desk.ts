@@ -44,6 +44,13 @@ export type Consolidated = {
 
 const NO_ENTRY = refuse('not_found', 'No such memory entry, or it is not visible to this key.')
 
+/** An empty list would say that there is nothing. */
+const CANNOT_SEARCH = refuse(
+  'validation_error',
+  'The content of entries is sealed on this host (memory.fullText is off) and cannot be searched; ask by tag or reference.',
+  { field: 'q' },
+)
+
 export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: boolean }): MemoryAdmin {
   const { store } = deps
   const shown = async (tenant: string, scope: string, row: WriteRow): Promise<MemoryShown> => {
@@ -52,6 +59,7 @@ export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: 
   }
   return {
     async list(tenant, wanted, { words, ...query }) {
+      if (words && words.length > 0 && !settings.fullText) return refused(CANNOT_SEARCH)
       const seen = await viewWanted(deps, tenant, 'memory', wanted)
       if (!seen.ok) return refused(seen.refusal)
       const rows = words

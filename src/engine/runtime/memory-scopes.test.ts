@@ -1,3 +1,4 @@
+import { NO_TURNS } from '../../timing/turns.js'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.js'
 import { createSecretRegister } from '../../secrets/redactor.js'
@@ -131,7 +132,7 @@ describe('a time to live', () => {
 
 const ENTRY = { space: 'memory' as const, ref: 'notes', id: 'k', content: 'x', tags: [] as string[] }
 const deskOn = ({ store }: Rig, redact = (text: string) => text): JournalDesk =>
-  createRunDesk({ store, vault: glassVault, redact: { text: redact }, settings: DESK_SETTINGS })
+  createRunDesk({ turns: NO_TURNS, store, vault: glassVault, redact: { text: redact }, settings: DESK_SETTINGS })
 const seatIn = ({ clock }: Rig) => {
   const view = [{ scope: 'team', upTo: 0, runs: [], at: clock.now() }]
   return { tenant: 't1', runId: 'r', id: 'effect', desk: { memory: { scope: 'team', view } } }
