@@ -1,9 +1,10 @@
+import { patternOf } from '../../../core/names.js'
 import type { Builtin } from './builtins.js'
 import { journalTool, LATER, lookedAt, preparedAs, textOf } from './journal-tools.js'
 
 const PATH = {
   type: 'string',
-  pattern: '^(?!.*(?:^|/)\\.\\.?(?:/|$))[A-Za-z0-9][A-Za-z0-9._/-]{0,255}$',
+  pattern: patternOf('filePath'),
   description: 'A path within the workspace, such as reports/may.md',
 }
 const VERSION = { type: 'integer', minimum: 0, description: 'The version it must have now; 0 where there must be none' }
