@@ -112,7 +112,11 @@ const entry = (id: string): string => `${MEMORY}/entries/${encodeURIComponent(id
 function file(path: string): string {
   const parts = path.split('/')
   if (parts.some(part => part === '' || part === '.' || part === '..'))
-    throw new AssayError(0, 'validation_error', `path must not have empty parts, . or ..; got ${JSON.stringify(path)}`)
+    throw new AssayError(
+      0,
+      'validation_error',
+      `path must have neither empty parts nor . or .., and not begin with /, such as reports/may.md; got ${JSON.stringify(path)}`,
+    )
   return `${FILES}/${parts.map(encodeURIComponent).join('/')}`
 }
 

@@ -146,13 +146,22 @@ function openServer({ config }: Edge): FastifyInstance {
 /** What stands around the content of a file in a JSON body. */
 const JSON_AROUND = 64 * 1024
 
-/** A file that was sent as JSON, and is too large for that. */
+/** A file that was sent as JSON, and is too large for that; or under a type that is none. */
 function fileRefusal(error: unknown, { routeOptions, headers }: FastifyRequest): Refusal | undefined {
   const limit = routeOptions?.config?.rawBytes
-  const isTooLarge = (error as { code?: unknown } | null)?.code === 'FST_ERR_CTP_BODY_TOO_LARGE'
-  return limit !== undefined && isTooLarge
-    ? fileTooLarge(Number(headers['content-length'] ?? limit + 1), limit)
-    : undefined
+  if (limit === undefined) return undefined
+  switch ((error as { code?: unknown } | null)?.code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return fileTooLarge(Number(headers['content-length'] ?? limit + 1), limit)
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_EMPTY_TYPE': {
+      const seen = JSON.stringify((headers['content-type'] ?? '').slice(0, 64))
+      const message = `Content-Type must be the type of the file, such as text/markdown, or application/json for {content, contentType}; got ${seen}.`
+      return refuse('unsupported_media_type', message, { field: 'Content-Type' })
+    }
+    default:
+      return undefined
+  }
 }
 
 function addRoutes(app: FastifyInstance, edge: Edge): void {

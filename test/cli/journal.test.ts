@@ -66,13 +66,17 @@ describe('memory', () => {
   test('forgetting says how many runs hold a copy, which, and what removes those', async () => {
     const forgotten = await server.assay('memory', 'forget', 'ann', '--ref', 'people', '--scope', 'team')
     expect(forgotten.stdout, forgotten.stderr).toBe('ann forgotten\n')
-    expect(forgotten.stderr).toMatch(/^1 run holds a copy: \S+$/m)
+    expect(forgotten.stderr).toMatch(/^2 runs hold a copy: \S+, \S+$/m)
     expect(forgotten.stderr).toMatch(/retention of runs, or erasing the tenant, removes those/)
     expect((await server.json('memory', 'list', '--scope', 'team')).value.entries).toEqual([])
     const then = await server.assay('memory', 'get', 'ann', '--ref', 'people', '--at', `${first}:end`)
     expect(then.stdout).toBe('Ann likes snow.\n')
     const again = await server.assay('memory', 'forget', 'ann', '--ref', 'people', '--scope', 'team')
     expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/\[not_found\][\s\S]*assay memory scopes/)])
+    // Those who hold a copy do so whatever was forgotten before.
+    const gone = await server.assay('memory', 'forget', 'ann', '--ref', 'people', '--scope', 'team', '--destroy')
+    expect(gone.stdout, gone.stderr).toBe('ann forgotten, 2 versions destroyed\n')
+    expect(gone.stderr).toMatch(/^2 runs hold a copy: \S+, \S+$/m)
   })
 
   test('R-MEM-22: consolidating an empty corpus does nothing', async () => {
@@ -89,11 +93,19 @@ describe('memory', () => {
     [['forget', 'ann', '--ref', 'people'], /required option '--scope <scope>' not specified/],
     [['list', '--scope', 'team', '--limit', 'many'], /"many" is not a whole number/],
     [['serach', 'x'], /Did you mean search\?/],
+    [['search', '', '--scope', 'team'], /there is no word in "" to search for; `assay memory list` shows all entries/],
+    [['search', '!?', '--scope', 'team'], /there is no word in "!\?" to search for/],
+    [['list', '--scope', 'team', '--tag', 'x'.repeat(300)], /query\.tag must have at most 256 characters; got 300/],
   ])('%j is refused with what to change', async (args, message) => {
     const { code, stderr } = await server.assay('memory', ...args)
     expect(code).toBe(2)
     expect(stderr).toMatch(message)
   })
+})
+
+test('a scope that has nothing says where to look', async () => {
+  const { code, stderr } = await server.assay('memory', 'list', '--scope', 'nowhere')
+  expect([code, stderr]).toEqual([0, 'no entries there; `assay memory scopes` shows where there are some\n'])
 })
 
 describe('workspace', () => {
@@ -136,7 +148,20 @@ describe('workspace', () => {
   })
 
   test.each([
-    [['put', '../x', 'REPORT'], /path must not have empty parts, \. or \.\.; got "\.\.\/x"/],
+    [['put', '../x', 'REPORT'], /path must have neither empty parts nor \. or \.\.,.*; got "\.\.\/x"/],
+    [['put', 'x'.repeat(300), 'REPORT'], /path must be 1 to 256 of .*; got "x{64}"…, 300 characters/],
+    [
+      ['put', 'x.md', 'REPORT', '--type', 'bogus'],
+      /a type is two words with a slash between them, such as text\/markdown/,
+    ],
+    [
+      ['put', 'data.json', 'REPORT', '--if-match', '0'],
+      /was not changed: there was to be none, and its version is 1 now/,
+    ],
+    [
+      ['get', 'data.json', '--revision', '9'],
+      /File data\.json has no version 9 that can be read; its version is 1 now/,
+    ],
     [['put', 'a b.md', 'REPORT'], /path must be 1 to 256 of .*; got "a b\.md"/],
     [['put', 'x.md', '/no/such/file'], /\/no\/such\/file: no such file/],
     [['put', 'x.md', '/tmp'], /\/tmp is a folder; name a file/],

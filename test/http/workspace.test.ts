@@ -153,6 +153,14 @@ describe('bytes', () => {
     }
   })
 
+  test.each(['bogus', 'text/', '/x'])('that are sent as %s are refused with the types there are', async type => {
+    const headers = { 'content-type': type }
+    const reply = await host.call('alice', { url: file('a.bin'), method: 'PUT', headers, payload: 'x' })
+    expect([reply.status, reply.json.error], reply.text).toEqual([415, 'unsupported_media_type'])
+    expect(reply.json.message).toMatch(/^Content-Type must be the type of the file, such as text\/markdown/)
+    expect(reply.json.message).toContain(`got ${JSON.stringify(type)}`)
+  })
+
   test('text that is sent raw is text', async () => {
     const sent = {
       method: 'PUT',

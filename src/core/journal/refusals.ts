@@ -27,10 +27,11 @@ export const PATH_RULE =
 export const pathRefusal = (path: string): Refusal | undefined =>
   isNamed('filePath', path)
     ? undefined
-    : refuse('validation_error', `path must be ${PATH_RULE}; got ${JSON.stringify(path.slice(0, 64))}.`, {
-        field: 'path',
-        limit: 256,
-      })
+    : refuse('validation_error', `path must be ${PATH_RULE}; got ${shortly(path)}.`, { field: 'path', limit: 256 })
+
+/** A name as it was sent, unless it is long. */
+const shortly = (path: string): string =>
+  path.length > 64 ? `${JSON.stringify(path.slice(0, 64))}…, ${path.length} characters` : JSON.stringify(path)
 
 /** A setting that is used up: which, how large it is, and who can raise it. */
 export const overSetting = (setting: string, limit: number, things: string): Refusal =>
@@ -42,11 +43,26 @@ export const overSetting = (setting: string, limit: number, things: string): Ref
 
 /** The file has another version than its writer says it must have: 0 where there must be none, `any` where there must be one. */
 export const versionConflict = (path: string, ifMatch: number | 'any' | null, currentVersion: number): Refusal => {
-  const wanted = ifMatch === 'any' ? 'some version of it was to be there' : `version ${ifMatch} was to be there`
   const is = currentVersion === 0 ? 'there is no such file' : `its version is ${currentVersion}`
-  const message = `File ${path} was not changed: ${wanted}, and ${is} now. Read it again, and send the version that you saw.`
+  const message = `File ${path} was not changed: ${wantedBy(ifMatch)}, and ${is} now. Read it again, and send the version that you saw.`
   return refuse('workspace_conflict', message, { path, currentVersion })
 }
+
+const wantedBy = (ifMatch: number | 'any' | null): string => {
+  if (ifMatch === 'any') return 'some version of it was to be there'
+  return ifMatch === 0 ? 'there was to be none' : `version ${ifMatch} was to be there`
+}
+
+/** Whether it never was, was removed or is another tenant's is not told apart, not even by its name. */
+export const NO_FILE = refuse('not_found', 'No such file, or it is not visible to this key.')
+
+/** The file is there, and that version of it is not. */
+export const noVersion = (path: string, version: number, current: number): Refusal =>
+  refuse('not_found', `File ${path} has no version ${version} that can be read; its version is ${current} now.`, {
+    path,
+    version,
+    currentVersion: current,
+  })
 
 /** Each branch of a branch sees what is beneath it; so many may lie one upon the other. */
 export const branchTooDeep = (sourceRunId: string): Refusal =>

@@ -81,7 +81,7 @@ export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: 
 
     async forget(tenant, scope, key, destroy) {
       const row = await entryIn(store, tenant, 'memory', await viewNow(deps, tenant, 'memory', scope), key)
-      const copies = row ? await store.copiesOf(tenant, row) : []
+      const copies = await holdersOf(deps, tenant, scope, key)
       const written = row && (await store.writeOutside(tenant, [forgetting(deps, scope, key)], null))
       const destroyed = destroy ? await store.destroyContent(tenant, 'memory', scope, key) : 0
       return written?.kind === 'written' || destroyed > 0 ? got({ copies, destroyed }) : refused(NO_ENTRY)
@@ -89,6 +89,22 @@ export function createMemoryDesk(deps: DeskDeps, settings: { readonly fullText: 
 
     consolidate: (tenant, scope, ref) => consolidate(deps, settings, tenant, scope, ref),
   }
+}
+
+/** Versions of an entry that are looked at, the newest. */
+const MOST_VERSIONS = 1_000
+
+/** M10: runs that wrote or read any version of it, also where it was forgotten before. */
+async function holdersOf({ store }: DeskDeps, tenant: string, scope: string, key: Key): Promise<readonly string[]> {
+  const holders = new Set<string>()
+  let upTo = (await store.heads(tenant, scope)).memory
+  for (let seen = 0; seen < MOST_VERSIONS && upTo > 0; seen += 1) {
+    const row = await store.entryAt(tenant, 'memory', { scope, upTo, runs: [] }, key)
+    if (row === undefined) break
+    for (const runId of await store.copiesOf(tenant, row)) holders.add(runId)
+    upTo = (row.position ?? 1) - 1
+  }
+  return [...holders].sort()
 }
 
 const forgetting = ({ clock }: DeskDeps, scope: string, { ref, id }: Key): OutsideWrite => ({

@@ -1,7 +1,14 @@
 import type { JournalView } from '../../core/journal/place.js'
 import { WORKSPACE_SCOPE } from '../../core/journal/place.js'
-import { fileTooLarge, overSetting, pathRefusal, versionConflict } from '../../core/journal/refusals.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import {
+  fileTooLarge,
+  NO_FILE,
+  noVersion,
+  overSetting,
+  pathRefusal,
+  versionConflict,
+} from '../../core/journal/refusals.js'
+import type { Refusal } from '../../core/problem.js'
 import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { OutsideWrite, WriteRow } from '../ports/journal.js'
 import type { RunIndex } from '../ports/run-index.js'
@@ -41,8 +48,6 @@ export type WorkspaceLimits = { readonly maxFileBytes: number; readonly maxFiles
 
 /** Files have no reference: their path is all of their key. */
 const keyOf = (path: string) => ({ ref: '', id: path })
-
-const NO_FILE = refuse('not_found', 'No such file, or it is not visible to this key.')
 
 const NAMES_SECRET = refuse(
   'validation_error',
@@ -93,7 +98,9 @@ export function createWorkspaceDesk(
           ? row
           : await rowOfVersion(deps, tenant, path, version, view.view)
       const body = wanted && (await bytesOf(deps, tenant, wanted))
-      return wanted && body ? got({ row: wanted, body }) : refused(NO_FILE)
+      if (wanted && body) return got({ row: wanted, body })
+      const hasOther = row?.version != null && version !== undefined
+      return refused(hasOther ? noVersion(path, version, row.version) : NO_FILE)
     },
 
     async write(tenant, { path, body, contentType, ifMatch }) {

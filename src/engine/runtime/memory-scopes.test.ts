@@ -1,4 +1,3 @@
-import { NO_TURNS } from '../../timing/turns.js'
 import { describe, expect, it } from 'vitest'
 import type { Json, JsonObject } from '../../core/json.js'
 import { createSecretRegister } from '../../secrets/redactor.js'
@@ -7,6 +6,7 @@ import { DESK_SETTINGS, engineRig, type Rig, register, startRun } from '../../te
 import { answered, tool, wants } from '../../testing/invocations.js'
 import { logOf } from '../../testing/run-logs.js'
 import type { Sketch } from '../../testing/workflow.js'
+import { NO_TURNS } from '../../timing/turns.js'
 import { createRunDesk } from '../journal/run-desk.js'
 import type { ModelCallRequest, ToolCallRequest } from '../ports/agents.js'
 import type { JournalDesk, Prepared } from '../ports/desk.js'

@@ -33,7 +33,10 @@ export async function parseForm(
   if (request === null) throw wrong(`The form has no part "${REQUEST_PART}"; add one with the request as JSON.`)
   const text = typeof request === 'string' ? Buffer.from(request) : Buffer.from(await request.arrayBuffer())
   const parsed = parseJsonBody(text, limits)
-  if (!parsed.ok) throw new Refused(parsed.refusal)
+  if (!parsed.ok) {
+    const message = parsed.refusal.message.replace('The request body', `Part "${REQUEST_PART}" of the form`)
+    throw new Refused({ ...parsed.refusal, message })
+  }
   const uploads: Upload[] = []
   for (const [name, part] of form) {
     if (name === REQUEST_PART) continue
@@ -63,7 +66,9 @@ function partsIn(bytes: Buffer, contentType: string): number {
 
 async function formIn(bytes: Buffer, contentType: string): Promise<FormData> {
   try {
-    return await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
+    // No copy of the bytes is made for it.
+    const body = new Uint8Array(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.length)
+    return await new Response(body, { headers: { 'content-type': contentType } }).formData()
   } catch {
     throw BROKEN
   }

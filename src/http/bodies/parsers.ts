@@ -80,4 +80,8 @@ function refuseEncoding({ headers }: FastifyRequest): void {
 }
 
 const formTooLarge = (size: number, limit: number) =>
-  refuse('payload_too_large', `The form has ${size} bytes or more; the limit is ${limit}. Send less.`, { limit, size })
+  refuse(
+    'payload_too_large',
+    `The form has ${size} bytes or more; one may have ${limit}, which is what workspace.maxFileBytes and limits.maxRequestBodyBytes come to. Send fewer or smaller files, or put them into the workspace one by one.`,
+    { limit, size },
+  )

@@ -22,14 +22,22 @@ export async function readBytes(
 ): Promise<Buffer> {
   const announced = Number(declared ?? 0)
   if (announced > limit) throw new Refused(tooLarge(announced, limit))
+  // Where its length is known there is one place for all of it, of which no more is taken than comes.
+  const whole = declared === undefined ? undefined : Buffer.allocUnsafeSlow(announced)
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (size + chunk.length > (whole?.length ?? limit)) {
+      if (whole !== undefined) throw new Refused(WRONG_LENGTH)
+      throw new Refused(tooLarge(size + chunk.length, limit))
+    }
+    if (whole !== undefined) chunk.copy(whole, size)
+    else chunks.push(chunk)
     size += chunk.length
-    if (size > limit) throw new Refused(tooLarge(size, limit))
-    chunks.push(chunk)
   }
-  if (declared !== undefined && size !== announced)
-    throw new Refused(refuse('validation_error', 'Content-Length does not match the body that was sent.'))
-  return Buffer.concat(chunks, size)
+  if (whole === undefined) return Buffer.concat(chunks, size)
+  if (size !== announced) throw new Refused(WRONG_LENGTH)
+  return whole
 }
+
+const WRONG_LENGTH = refuse('validation_error', 'Content-Length does not match the body that was sent.')

@@ -35,7 +35,7 @@ describe('an agent that remembers', () => {
     const { value: found } = await server.json('runs', 'findings', first.runId, '1')
     expect(found.verdict).toBe('fail')
     expect(found.findings[0].evidence[0]).toMatchObject({ ref: 'guests/ann.md', detail: 'is not there' })
-    const written = (await types(first.runId)).filter(type => /written$/.test(type))
+    const written = (await types(first.runId)).filter(type => type.endsWith('written'))
     expect(written).toEqual(['memory.written', 'memory.written', 'assay.file.written'])
     // What the attempt that was sent back remembered is nowhere: it had no tags.
     const { value: entry } = await server.json('memory', 'get', 'ann', '--ref', 'guests', '--scope', 'inn')

@@ -51,6 +51,10 @@ function addLists(memory: Command, { terminal }: Cli): void {
   filtered(memory.command('search').description('entries that have all the words, best first'))
     .argument('<words...>')
     .action(async (words: string[], _options, command: Command) => {
+      if (!/[\p{L}\p{N}]/u.test(words.join(' ')))
+        throw new UsageError(
+          `there is no word in ${JSON.stringify(words.join(' '))} to search for; \`assay memory list\` shows all entries`,
+        )
       await printEntries(terminal, command.optsWithGlobals<ListOptions>(), words.join(' '))
     })
 }
@@ -74,6 +78,7 @@ async function printEntries(terminal: Terminal, options: ListOptions, q?: string
     inOneLine(entry),
   ])
   printTable(terminal, ['ENTRY', 'REF', 'TAGS', 'WRITTEN', 'CONTENT'], rows)
+  if (rows.length === 0) terminal.note('no entries there; `assay memory scopes` shows where there are some')
 }
 
 /** A scope or a moment, and not both. */
@@ -127,7 +132,9 @@ function addEntries(memory: Command, { terminal }: Cli): void {
 }
 
 function printForgotten(terminal: Terminal, { id, destroyedVersions, copies, note }: MemoryForgotten): void {
-  terminal.out(`${id} ${destroyedVersions > 0 ? `forgotten, ${destroyedVersions} versions destroyed` : 'forgotten'}`)
+  terminal.out(
+    `${id} forgotten${destroyedVersions > 0 ? `, ${destroyedVersions} ${destroyedVersions === 1 ? 'version' : 'versions'} destroyed` : ''}`,
+  )
   const { runs, runIds } = copies
   const named = runIds.length > 0 ? `: ${runIds.join(', ')}${runs > runIds.length ? ', …' : ''}` : ''
   terminal.note(`${runs} ${runs === 1 ? 'run holds' : 'runs hold'} a copy${named}`)
@@ -144,7 +151,7 @@ function addKeeping(memory: Command, { terminal }: Cli): void {
       const { json, scope, ...options } = command.optsWithGlobals<GlobalOptions & { readonly scope: string }>()
       const answer = await (await connect(options)).memory.consolidate(scope, memoryRef)
       if (json) return printJson(terminal, answer)
-      terminal.out(`${answer.inputCount} entries, ${answer.outputCount} kept`)
+      terminal.out(`${answer.inputCount} ${answer.inputCount === 1 ? 'entry' : 'entries'}, ${answer.outputCount} kept`)
       for (const id of answer.mergedIds) terminal.note(`${id} said what another says`)
       for (const id of answer.redactedIds) terminal.note(`${id} was stored anew without a secret`)
     })

@@ -30,6 +30,11 @@ function versionOption(text: string): number {
   throw new InvalidArgumentError('a version is a whole number such as 3; `assay workspace ls` shows them')
 }
 
+function mediaType(text: string): string {
+  if (/^[\w.+-]+\/[\w.+-]+\s*(;.*)?$/.test(text)) return text
+  throw new InvalidArgumentError('a type is two words with a slash between them, such as text/markdown')
+}
+
 function addReads(workspace: Command, { terminal }: Cli): void {
   workspace
     .command('ls')
@@ -95,7 +100,7 @@ function addWrites(workspace: Command, { terminal }: Cli): void {
       'only where the file has this version now; 0: only where there is none',
       versionOption,
     )
-    .option('--type <type>', 'such as text/markdown (default: by the ending of the path)')
+    .option('--type <type>', 'such as text/markdown (default: by the ending of the path)', mediaType)
     .action(async (name: string, file: string, _options, command: Command) => {
       const { json, type, ifMatch, ...options } = command.optsWithGlobals<PutOptions>()
       const bytes = file === '-' ? Buffer.from(await terminal.readStdin()) : await readBytesOf(file)

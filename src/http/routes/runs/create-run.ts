@@ -9,7 +9,7 @@ import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
 import { TRACE_HEADER, traceOf } from '../../trace-header.js'
-import { putBack, takeIn } from './uploads.js'
+import { explainFiles, putBack, takeIn } from './uploads.js'
 
 export const createRun = (edge: Edge): Route =>
   route({
@@ -53,8 +53,9 @@ async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, receipt: M
   if ('code' in taken) return { ok: false, refusal: taken } as const
   const inputs = { ...request.inputs, ...taken.inputs }
   const answer = await edge.engine.create({ ...request, inputs }, receipt)
-  if (!answer.ok) await putBack(edge, call.caller, taken.files)
-  return answer
+  if (answer.ok) return answer
+  await putBack(edge, call.caller, taken.files)
+  return 'refusal' in answer ? { ...answer, refusal: explainFiles(answer.refusal, taken) } : answer
 }
 
 /** A run may have ended within its first commit; the protocol's answer still says how it began. */

@@ -34,10 +34,7 @@ export async function takeIn(
   const files: string[] = []
   const folder = edge.ids.unique()
   for (const upload of uploads) {
-    const taken =
-      Object.hasOwn(given, upload.name) || upload.name === '__proto__'
-        ? twice(upload.name)
-        : await takenFrom(edge, caller, upload, folder)
+    const taken = nameRefusal(upload.name, given) ?? (await takenFrom(edge, caller, upload, folder))
     if (isRefusal(taken)) {
       await putBack(edge, caller, files)
       return taken
@@ -75,37 +72,53 @@ async function stored(edge: Edge, caller: Caller, upload: Upload, folder: string
   if (!edge.config.workspace.enabled) return noPlace(name)
   if (!caller.scopes.has('workspace:write')) return lacksScope('workspace:write')
   const path = `inputs/${folder}/${plainName(upload)}`
-  const written = await edge.workspace.write(caller.tenant, {
-    path,
-    body,
-    contentType: typeToKeep(contentType),
-    ifMatch: 0,
-  })
-  if (!written.ok) return written.refusal
+  const kept = { path, body, contentType: typeToKeep(contentType), ifMatch: 0 }
+  const written = await edge.workspace.write(caller.tenant, kept)
+  if (!written.ok) return { ...written.refusal, message: `For input ${named(name)}: ${written.refusal.message}` }
   return { value: { file: path, version: written.value.version }, file: path }
 }
 
-const plainName = ({ name, fileName }: Upload): string =>
-  (fileName === '' ? name : fileName)
+/** The end of the sender's own name for it, which has the kind of file; without dots that would lead elsewhere. */
+const plainName = ({ name, fileName }: Upload): string => {
+  const plain = (fileName === '' ? name : fileName)
     .replace(/[^A-Za-z0-9._-]+/g, '_')
     .replace(/\.{2,}/g, '.')
     .slice(-128)
+  return /[A-Za-z0-9]/.test(plain) ? plain : 'file'
+}
 
-const twice = (name: string): Refusal =>
-  refuse('validation_error', `Input ${JSON.stringify(name.slice(0, 64))} is given twice: as a value and as a file.`, {
-    field: `inputs.${name.slice(0, 64)}`,
-  })
+const named = (name: string): string => JSON.stringify(name.slice(0, 64))
+
+function nameRefusal(name: string, given: JsonObject): Refusal | undefined {
+  const field = `inputs.${name.slice(0, 64)}`
+  if (name === '__proto__')
+    return refuse('validation_error', `No input can have the name ${named(name)}; choose another.`, { field })
+  if (!Object.hasOwn(given, name)) return undefined
+  const message = `Input ${named(name)} is given twice: as a value and as a file; leave one out.`
+  return refuse('validation_error', message, { field })
+}
+
+/** What is said of inputs that are not what the workflow wants, to one who sent files that are no text. */
+export function explainFiles(refusal: Refusal, { inputs, files }: TakenIn): Refusal {
+  const isStored = (name: string) => files.includes(String((inputs[name] as { file?: Json } | null)?.file))
+  const stored = Object.keys(inputs).filter(isStored)
+  const meant = stored.filter(name => refusal.message.includes(`inputs.${name} must be`))
+  if (meant.length === 0) return refusal
+  const which = meant.map(named).join(', ')
+  const message = `${refusal.message}; the file for ${which} is no text, so its input is {file, version}, where it is in the workspace: declare it as an object, or send text.`
+  return { ...refusal, message }
+}
 
 const notJson = (name: string, { message }: Refusal): Refusal =>
   refuse(
     'validation_error',
-    `The file for input ${JSON.stringify(name.slice(0, 64))} is to be JSON: ${message.replace('request body', 'file')}`,
+    `The file for input ${named(name)} is to be JSON: ${message.replace('request body', 'file')}`,
     { field: `inputs.${name.slice(0, 64)}` },
   )
 
 const noPlace = (name: string): Refusal =>
   refuse(
     'capability_not_provided',
-    `The file for input ${JSON.stringify(name.slice(0, 64))} is no text, and this host has no workspace to keep it in (workspace.enabled); send text or JSON.`,
+    `The file for input ${named(name)} is no text, and this host has no workspace to keep it in (workspace.enabled); send text or JSON.`,
     { setting: 'workspace.enabled' },
   )
