@@ -6,6 +6,7 @@ import { AGENT } from '../../src/testing/invocations.js'
 import { standardsDouble } from '../../src/testing/verification.js'
 import { sketch } from '../../src/testing/workflow.js'
 import { type KeyName, node, startHttp, type TestHost, workflow } from './harness.js'
+import { hasProtocolSchemas, schemaErrors } from './protocol-schemas.js'
 
 const HOST_ID = 'acme.example/assay'
 
@@ -58,8 +59,11 @@ afterAll(() => host.close())
 const ended = (runId: string) =>
   vi.waitUntil(async () => (await host.call('alice', { url: `/v1/runs/${runId}` })).json.status === 'completed', 5_000)
 
-const ancestryOf = (runId: string, key: KeyName | null = 'alice') =>
-  host.call(key, { url: `/v1/runs/${runId}/ancestry` })
+async function ancestryOf(runId: string, key: KeyName | null = 'alice') {
+  const reply = await host.call(key, { url: `/v1/runs/${runId}/ancestry` })
+  if (hasProtocolSchemas && reply.status === 200) expect(schemaErrors('run-ancestry-response', reply.json)).toEqual([])
+  return reply
+}
 
 describe('the ancestry of a run', () => {
   test('R-XHOST-9 R-XHOST-11: a run that a client has started has no parent', async () => {

@@ -4,6 +4,7 @@ import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { gatedFamily, handing, score } from '../../testing/gated-families.js'
 import { AGENT, agentFlow, answered, tool, wants } from '../../testing/invocations.js'
 import { branchOf, logOf } from '../../testing/run-logs.js'
+import type { Store } from '../ports/store.js'
 
 const INBOUND = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const OTHER = '00-11111111111111111111111111111111-2222222222222222-00'
@@ -104,6 +105,52 @@ describe('the trace of a fork', () => {
 
 const sentSince = (before: ReadonlySet<string>, sent: readonly string[]): readonly string[] =>
   sent.filter(call => !before.has(call))
+
+describe('a run of before traces were recorded', () => {
+  it('R-XHOST-5: goes on, with one trace for all it sends; its children have one of theirs', async () => {
+    const rig = engineRig()
+    const agents = agentsDouble({ agents: { [AGENT]: {} }, think: () => ({ said: answered() }) })
+    const engine = await rig.host({ agents })
+    const later = { wait: { type: 'core.delay', config: { delayMs: 60_000 } } }
+    const twice = {
+      a: { type: 'core.agent', config: { agentId: AGENT } },
+      b: { type: 'core.agent', config: { agentId: AGENT } },
+      c: { type: 'core.subWorkflow', config: { workflowId: 'child' } },
+    }
+    await register(engine, agentFlow({}, { id: 'child' }), {
+      id: 'old',
+      nodes: { ...later, ...twice },
+      edges: ['wait > a', 'a > b', 'b > c'],
+    })
+    const runId = await startRun(engine, 'old')
+    // As its log would have been: the host that goes on with it has never seen more of it.
+    const store = withoutTraces(rig.store)
+    await rig.host({ agents, store })
+    await rig.clock.advance(120_000)
+    const log = await logOf(rig, runId)
+    expect(log.at(-1)!.type).toBe('run.completed')
+    const [child] = await rig.store.childrenOf(runId, 10)
+    expect((await logOf(rig, child!.runId))[0]!.payload).not.toHaveProperty('traceparent')
+    const sent = agents.thoughts.map(({ traceparent }) => traceOf(traceparent))
+    expect(sent).toHaveLength(3)
+    expect([sent[0] === sent[1], sent[1] === sent[2]]).toEqual([true, false])
+    expect(sent[0]).toMatch(/^[0-9a-f]{32}$/)
+  })
+})
+
+const withoutTraces = (store: Store): Store =>
+  new Proxy(store, {
+    get(whole, name) {
+      const value = Reflect.get(whole, name)
+      if (typeof value !== 'function') return value
+      if (name !== 'readEvents') return value.bind(whole)
+      return async (...asked: Parameters<Store['readEvents']>) =>
+        (await whole.readEvents(...asked)).map(event => {
+          const { traceparent: _, ...payload } = JSON.parse(event.payload) as { traceparent?: string }
+          return { ...event, payload: JSON.stringify(payload) }
+        })
+    },
+  })
 
 /** Where a branch says it: in the first event that is its own. */
 const toldBy = (log: Awaited<ReturnType<typeof logOf>>, fromSeq: number): unknown => {
