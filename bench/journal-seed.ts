@@ -65,7 +65,7 @@ const inserts = (rows: string, dialect: Dialect): string[] => [
 
 const spanIn = ({ hex }: Dialect): string => `CASE WHEN ${NEXT} <= n THEN length(${hex(`${NEXT} - i`)}) ELSE 0 END`
 
-const SOME: { readonly [word: string]: string } = { [`'scarce'`]: SCARCE, [`'often'`]: OFTEN }
+const SOME: { readonly [word: string]: string } = { "'scarce'": SCARCE, "'often'": OFTEN }
 
 const wordInserts = (rows: string, dialect: Dialect): string[] =>
   [`'everything'`, `'note'`, `'number' || i`, `'scarce'`, `'often'`].map(

@@ -81,7 +81,7 @@ export function journalModelContract(open: () => Promise<Opened>): void {
     await fc.assert(
       fc.asyncProperty(fc.array(often, { minLength: 700, maxLength: 700 }), async keys => {
         const tenant = f.id('tenant')
-        const scope: Often[] = keys.map(({ at, isForgotten, ...key }, i) => {
+        const scope: Often[] = keys.map(({ at: _at, isForgotten, ...key }, i) => {
           const isThere = keys.findLast((one, k) => k < i && one.id === key.id && one.ref === key.ref)
           return { ...key, text: isForgotten && isThere?.isForgotten === false ? null : `word${i % 3} all` }
         })
