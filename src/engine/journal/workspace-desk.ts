@@ -8,7 +8,7 @@ import {
   pathRefusal,
   versionConflict,
 } from '../../core/journal/refusals.js'
-import type { Refusal } from '../../core/problem.js'
+import { type Refusal, refuse } from '../../core/problem.js'
 import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { OutsideWrite, WriteRow } from '../ports/journal.js'
 import type { RunIndex } from '../ports/run-index.js'
