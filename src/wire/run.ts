@@ -66,10 +66,7 @@ export const CreateRunBody = Type.Object(
       Type.Object(
         {
           memoryScope: Type.Optional(
-            Type.String({
-              ...MemoryScope,
-              description: 'Where the run remembers; scopeId where left out, else a scope of its own',
-            }),
+            Type.String({ ...MemoryScope, description: 'Where the run remembers; scopeId where left out' }),
           ),
         },
         { ...closed, description: 'What this host does beyond the protocol' },
@@ -131,11 +128,7 @@ export const ForkBody = Type.Object(
             }),
           ),
           memoryAsOf: Type.Optional(
-            Type.Integer({
-              minimum: 1,
-              maximum: Number.MAX_SAFE_INTEGER,
-              description: 'A branch remembers what its source saw before this event, and not before the cut',
-            }),
+            Type.Integer({ minimum: 1, description: 'A branch remembers what its source saw before this event' }),
           ),
         },
         { ...closed, description: 'What this host does beyond the protocol; a replay takes none of it' },
