@@ -6,7 +6,7 @@ import type { Store } from '../ports/store.js'
  * Names the shape of a state as it is kept. Raised whenever that shape changes, which a test over all recorded histories
  * notices (test/histories/state-shape.test.ts); it has nothing to do with the rules.
  */
-export const SNAPSHOT_SCHEMA = '4'
+export const SNAPSHOT_SCHEMA = '5'
 
 /** Events after which a state is kept again. */
 const EVERY = 1_000
