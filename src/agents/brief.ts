@@ -91,6 +91,7 @@ async function briefFor(deps: BriefDeps, given: PrepareAgentRequest): Promise<Br
   const surface = allowedOf(await tools.surface(actor.toolAllowlist, ask.signal), actor)
   if (surface.missing.length > 0) return lackingTools(await tools.lacking(surface.missing, ask.signal), surface.missing)
   const memory = await remembered(deps.desk, ask.seat, actor)
+  if ('problem' in memory) return failed('memory_refused', memory.problem)
   const problem = actor.taskSchema && (await schemas.check(actor.taskSchema, ask.task, ask.tenant))
   const team = introduced(ask.team, catalog)
   const contents = contentsFor(deps, { ...ask, ...(team && { team }) }, actor, prompts, surface.tools, memory)

@@ -34,12 +34,14 @@ export async function remembered(
   desk: JournalDesk | undefined,
   seat: DeskSeat | undefined,
   actor: Actor,
-): Promise<Remembered> {
+): Promise<Remembered | { readonly problem: string }> {
   const { conversation: talks = false, longTerm: keeps = false } = actor.memoryShape ?? {}
   if (!desk || !seat?.desk.memory || !(talks || keeps)) return NOTHING
   const ref = conversationRefOf(actor)
   const said = talks ? await latest(desk, seat, ref, MOST_BYTES.conversation) : NONE
   const kept = keeps ? await latest(desk, seat, actor.memoryRef ?? actor.agentId, MOST_BYTES.longTerm) : NONE
+  if ('problem' in said) return said
+  if ('problem' in kept) return kept
   const rows = [...said.rows, ...kept.rows]
   return {
     bound: true,
@@ -55,9 +57,14 @@ type Latest = { readonly entries: readonly EntryShown[]; readonly rows: readonly
 const NONE: Latest = { entries: [], rows: [], digest: '' }
 
 /** The newest that fit. What does not is not among what was read. */
-async function latest(desk: JournalDesk, seat: DeskSeat, ref: string, most: number): Promise<Latest> {
+async function latest(
+  desk: JournalDesk,
+  seat: DeskSeat,
+  ref: string,
+  most: number,
+): Promise<Latest | { readonly problem: string }> {
   const looked = await desk.list(seat, 'memory', { ref, limit: MOST_ENTRIES })
-  if (!looked.ok) return NONE
+  if (!looked.ok) return { problem: looked.message }
   let bytes = 0
   const fitting = looked.entries.findIndex(entry => {
     bytes += utf8Length(JSON.stringify(entry))

@@ -5,7 +5,7 @@ import { entryTooLong, fileTooLarge } from '../../core/journal/refusals.js'
 import { isoTime } from '../../core/time.js'
 import { sha256 } from '../../digest.js'
 import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared } from '../ports/desk.js'
-import type { WriteRow } from '../ports/journal.js'
+import type { JournalKeeping, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
 import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
 import { foundInTurn, type ScopeDeps, scopePages } from './scope-pages.js'
@@ -19,7 +19,8 @@ export type DeskSettings = {
   readonly fullText: boolean
 }
 
-export type RunDeskDeps = ContentDeps & ScopeDeps & { readonly settings: DeskSettings }
+export type RunDeskDeps = ContentDeps &
+  ScopeDeps & { readonly settings: DeskSettings; readonly store: Pick<JournalKeeping, 'horizonOf'> }
 
 const MAX_LIST = 200
 
@@ -28,7 +29,7 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
     const place = seat.desk[space]
     if (!place) return none(space)
     const row = canBe(key) ? await entryIn(deps.store, seat.tenant, space, place.view, key) : undefined
-    return shown(deps, seat.tenant, space, row ? [row] : [])
+    return (await gone(deps, seat, space)) ?? shown(deps, seat.tenant, space, row ? [row] : [])
   },
   async list(seat, space, { limit, ...query }) {
     const place = seat.desk[space]
@@ -38,6 +39,8 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
       ...query,
       limit: Math.min(limit, MAX_LIST),
     })
+    const deleted = await gone(deps, seat, space)
+    if (deleted) return deleted
     // Of files a list tells what there is; whoever wants one reads it.
     if (space === 'workspace') return { ok: true, entries: rows.map(about), read: readOf(space, rows) }
     return shown(deps, seat.tenant, space, rows)
@@ -49,7 +52,8 @@ export const createRunDesk = (deps: RunDeskDeps): JournalDesk => ({
     const words = termsIn(query)
     if (words.length > 0 && !deps.settings.fullText) return { ok: false, message: SEALED }
     const asked = { words, limit: Math.min(limit, MAX_LIST), ...others }
-    return shown(deps, seat.tenant, space, await foundInTurn(deps, seat.tenant, space, place.view, asked))
+    const rows = await foundInTurn(deps, seat.tenant, space, place.view, asked)
+    return (await gone(deps, seat, space)) ?? shown(deps, seat.tenant, space, rows)
   },
   put: (seat, wanted) => prepared(deps, seat, wanted),
   async forget(seat, space, { ref, id, ifMatch }) {
@@ -71,6 +75,17 @@ const none = (space: Space): { ok: false; message: string } => ({
   ok: false,
   message: `This run has no ${space}: it judges, or the host keeps none.`,
 })
+
+/** J1: what was deleted is not taken for what never was. Asked after the reading, so that nothing goes in between. */
+async function gone({ store }: RunDeskDeps, { tenant, desk }: DeskSeat, space: Space) {
+  for (const { scope, upTo } of desk[space]?.view ?? [])
+    if (upTo < (await store.horizonOf(tenant, space, scope)))
+      return {
+        ok: false as const,
+        message: `What this run saw of its ${space} when it began is no longer kept (memory.retentionDays); start another run.`,
+      }
+  return undefined
+}
 
 /** Nothing can have been written under a name that no store takes; to ask for it is no fault of the store's. */
 const canBe = (names: object): boolean =>

@@ -122,4 +122,18 @@ describe('what is no longer kept', () => {
     const { refusalOf: fresh, source: whole } = await world()
     expect((await fresh({ ...fork, runId: whole, fromSeq: 1 }))?.code).toBe('validation_error')
   })
+
+  it('J1: is not taken for what never was by a run that began before', async () => {
+    const { rig, engine, run } = await world()
+    await register(engine, chain('slow', { wait: { type: 'core.delay', config: { ms: 60_000 } }, b: get }))
+    const runId = await startRun(engine, 'slow', { scopeId: 's' })
+    await run('later', { scopeId: 's' })
+    await rig.store.collectJournal(rig.clock.now() + 1, 100)
+    await rig.clock.advance(60_000)
+    const failed = (await logOf(rig, runId)).find(({ type }) => type === 'run.failed')
+    expect(failed?.payload.error).toMatchObject({
+      code: 'memory_refused',
+      message: expect.stringContaining('no longer kept'),
+    })
+  })
 })

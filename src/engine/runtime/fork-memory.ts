@@ -39,6 +39,8 @@ export async function placesOfFork(deps: MomentDeps, cutting: Cutting): Promise<
   if (seen === undefined) return memoryAsOf === undefined ? undefined : noMemory(source)
   if (mode === 'branch' && isTooDeep(seen.journal)) return branchTooDeep(source.runId)
   const writer = await writerAt(deps.store, source, fromSeq)
+  if (mode === 'branch' && seen.isHeld && (await isToldAgain(deps.store, source, fromSeq)))
+    return heldElsewhere(source, writer)
   const cut = branchPlaces(seen.journal, runId, writer, seen.at)
   const places = memoryAsOf === undefined ? cut : await asOf(deps, source, cut, memoryAsOf)
   if ('code' in places) return places
@@ -52,20 +54,19 @@ export async function placesOfFork(deps: MomentDeps, cutting: Cutting): Promise<
   return places
 }
 
+/** `isHeld`: something may have been written there that a gate has not let pass yet. */
+type Seen = { readonly journal: Places; readonly at: number; readonly isHeld: boolean }
+
 /** Before its first event a run saw what was there when it was started. */
-function seenAtCut({
-  rules,
-  past: { cut },
-  fork: { fromSeq },
-  runId,
-}: Cutting): { journal: Places; at: number } | undefined {
+function seenAtCut({ rules, past: { cut }, fork: { fromSeq }, runId }: Cutting): Seen | undefined {
   const [first] = cut.shared
   if (fromSeq === 0) {
     const journal = first && startOf(first, runId, first.at).journal
-    return journal && { journal, at: first.at }
+    return journal && { journal, at: first.at, isHeld: false }
   }
   const state = retold(rules, cut.before, runId, cut.shared)
-  return state.phase === 'active' && state.journal ? { journal: state.journal, at: state.lastAt } : undefined
+  if (state.phase !== 'active' || !state.journal) return undefined
+  return { journal: state.journal, at: state.lastAt, isHeld: state.gated !== undefined && state.open.length > 0 }
 }
 
 /** What a fork shares was written by its source, and so was all that a replay tells. */
@@ -76,6 +77,21 @@ async function writerAt(store: Store, row: RunRow, before: number): Promise<Laye
   if (!source) throw new Error(`run ${fork.sourceRunId} is gone, and its fork ${runId} is not`)
   return writerAt(store, source, Math.min(before, fork.sourceLength))
 }
+
+/** What a replay only tells is not held for it: a gate of its branch would find nothing to let pass. */
+async function isToldAgain(store: Store, { fork, tenant }: RunRow, before: number): Promise<boolean> {
+  if (!fork) return false
+  if (fork.mode === 'replay' && before > fork.fromSeq) return true
+  const source = before > fork.fromSeq ? null : await store.readRun(tenant, fork.sourceRunId)
+  return source !== null && source !== undefined && isToldAgain(store, source, before)
+}
+
+const heldElsewhere = ({ runId }: RunRow, writer: LayerBefore): Refusal =>
+  refuse(
+    'validation_error',
+    `Run ${runId} tells again what run ${writer.runId} did, and work is before a gate at event ${writer.before}; branch off run ${writer.runId} there, or where no work is held.`,
+    { field: 'runId', sourceRunId: writer.runId, fromSeq: writer.before },
+  )
 
 async function asOf(deps: MomentDeps, source: RunRow, places: Places, seq: number): Promise<Places | Refusal> {
   const { runId, tenant, length } = source

@@ -119,7 +119,7 @@ function endOf(scope: Scope, row: Published, olderThan: number) {
   const { op, expiresAt, space } = write
   if (op === 'forget' || space !== 'memory' || expiresAt === null || expiresAt >= olderThan) return []
   if (scope.scope.startsWith(forkScope(''))) return []
-  const next = scope.rows.find(other => other.position > position && other.at > expiresAt)
+  const next = scope.rows.find(other => other.position > position && other.at > expiresAt && other.at < olderThan)
   return next ? [{ scope, row, until: next.position, endedAt: expiresAt }] : []
 }
 

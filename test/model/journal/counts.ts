@@ -7,6 +7,7 @@ export const counts = () => ({
   'ids that branches made': 0,
   'forks of a branch': 0,
   'forks of a replay': 0,
+  'branches of a replay that were sent to its source': 0,
   'reads in sources': 0,
   'reads in forks': 0,
   'reads in forks that found something': 0,

@@ -545,7 +545,7 @@ BEGIN
         (SELECT j.scope_id, j.pos, f.pos, w.expires_at
            FROM journal_writes w JOIN journal j ON j.write_id = w.write_id JOIN journal_scopes s USING (scope_id),
                 LATERAL (SELECT min(m.pos) AS pos FROM journal m
-                          WHERE m.scope_id = j.scope_id AND m.pos > j.pos AND m.at > w.expires_at) f
+                          WHERE m.scope_id = j.scope_id AND m.pos > j.pos AND m.at > w.expires_at AND m.at < older_than) f
           WHERE w.expires_at < older_than AND j.until IS NULL AND w.op = 'put' AND s.space = 'memory'
             AND s.scope NOT LIKE 'fork:%' AND f.pos IS NOT NULL
           ORDER BY w.expires_at, f.pos LIMIT at_most)) u

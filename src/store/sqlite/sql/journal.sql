@@ -160,15 +160,15 @@ SELECT s.scope, s.head, s.horizon, s.entries FROM journal_scopes s
  ORDER BY s.scope LIMIT ?4;
 
 -- name: collectable
--- What was superseded; and what has expired and is the latest of its key, once something was published after its end. In the
--- scope of a branch it still hides what is beneath.
+-- What was superseded; and what has expired and is the latest of its key, once something was published after its end and is
+-- as old itself, for nobody reads up to before that any more. In the scope of a branch it still hides what is beneath.
 SELECT * FROM (
   SELECT scope_id AS scopeId, pos, until, ended_at AS endedAt FROM journal
    WHERE until IS NOT NULL AND ended_at < ?1 ORDER BY ended_at, until LIMIT ?2)
  UNION ALL
 SELECT * FROM (
   SELECT j.scope_id, j.pos, (SELECT min(n.pos) FROM journal n
-                              WHERE n.scope_id = j.scope_id AND n.pos > j.pos AND n.at > w.expires_at) AS next, w.expires_at
+                              WHERE n.scope_id = j.scope_id AND n.pos > j.pos AND n.at > w.expires_at AND n.at < ?1) AS next, w.expires_at
     FROM journal_writes w JOIN journal j ON j.write_id = w.write_id JOIN journal_scopes s ON s.scope_id = j.scope_id
    WHERE w.expires_at < ?1 AND j.until IS NULL AND w.op = 'put' AND s.space = 'memory' AND s.scope NOT LIKE 'fork:%'
      AND next IS NOT NULL
