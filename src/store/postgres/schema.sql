@@ -563,7 +563,7 @@ CREATE FUNCTION assay.claim_orphans(claimer text, work_owed bigint, at_most bigi
 CREATE FUNCTION assay.claim_purge(claimer text, now bigint, lease_ms bigint) RETURNS text LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:0690d71ab6f042ad7ab5540d47d72f3e;
 CREATE FUNCTION assay.collect_journal(older_than bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:5beb79680232945905551968d96d1e64;
+  AS md5:bd35f5d06384e997f4a300d2c40dd5e8;
 CREATE FUNCTION assay.commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean, gates boolean, snapshots_kept boolean, webhook_ids text[], journaled jsonb DEFAULT '[]'::jsonb) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
   AS md5:55015e99c176b1f1023e3da00aaaca09;
 CREATE FUNCTION assay.definitions_immutable() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
