@@ -53,6 +53,8 @@ describe('without a file', () => {
       supervisor: { provider: 'openai', model: 'gpt-5-mini' },
       verifier: { provider: 'openai', model: 'gpt-5-mini' },
       classes: {},
+      capabilities: {},
+      fallbacks: {},
       providers: {
         openai: { kind: 'openai', apiKey: { env: 'OPENAI_API_KEY' }, baseUrl: 'http://127.0.0.1:9/v1' },
         anthropic: { kind: 'anthropic', apiKey: { env: 'ANTHROPIC_API_KEY' } },
@@ -130,6 +132,8 @@ describe('a file', () => {
         supervisor: { provider: 'ollama', model: 'llama3:8b' },
         verifier: { provider: 'openai', model: 'gpt-5-mini' },
         classes: { reasoning: { provider: 'anthropic', model: 'claude-sonnet-4-5' } },
+        capabilities: {},
+        fallbacks: {},
         providers: {
           openai: { kind: 'openai', apiKey: { env: 'OPENAI_API_KEY' }, baseUrl: 'https://proxy.example/v1' },
           anthropic: { kind: 'anthropic', apiKey: { file: path.join(dir, 'keys/anthropic') } },

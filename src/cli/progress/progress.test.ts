@@ -57,23 +57,6 @@ describe('progress', () => {
     expect(failed.error).toEqual({ code: 'boom', message: 'it broke' })
   })
 
-  test('names what was written down and read, which events tell without content', () => {
-    const told = [
-      event('memory.written', 'a', { nodeId: 'a', memoryRef: 'guests', memoryId: 'ann' }),
-      event('assay.memory.forgotten', 'a', { nodeId: 'a', memoryRef: 'guests', memoryId: 'ann' }),
-      event('assay.file.written', 'a', { nodeId: 'a', path: 'guests/ann.md' }),
-      event('assay.file.removed', 'a', { nodeId: 'a', path: 'guests/ann.md' }),
-      event('assay.journal.read', 'a', { nodeId: 'a', space: 'memory', entries: 1 }),
-    ]
-    expect(plain(told.map(eventLine)).map(line => line.replace(/^\S+ +\d+ /, ''))).toEqual([
-      'memory.written a  ann in guests',
-      'assay.memory.forgotten a  ann in guests',
-      'assay.file.written a  guests/ann.md',
-      'assay.file.removed a  guests/ann.md',
-      'assay.journal.read a  1 of the memory',
-    ])
-  })
-
   test('stays within its rows however many nodes there are', () => {
     const many = Array.from({ length: 500 }, (_, i) => event('node.completed', `n${i}`)).reduce(
       advanceProgress,

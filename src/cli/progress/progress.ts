@@ -56,14 +56,6 @@ function noteOf(event: PublicEvent): string | undefined {
       return `${payload.voter} ${payload.action}`
     case 'interrupt.resolved':
       return `by ${payload.resolvedBy}: ${JSON.stringify(payload.resumeValue)}`
-    case 'memory.written':
-    case 'assay.memory.forgotten':
-      return `${payload.memoryId} in ${payload.memoryRef}`
-    case 'assay.file.written':
-    case 'assay.file.removed':
-      return String(payload.path)
-    case 'assay.journal.read':
-      return `${payload.entries} of the ${payload.space}`
     case 'assay.run.forked':
       return `from ${payload.sourceRunId}:${payload.fromSeq}`
     case 'replay.diverged':

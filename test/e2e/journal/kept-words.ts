@@ -37,7 +37,7 @@ const DONE = says({ done: true })
 /** What is written is there from the next node on; who looks is asked again until everything has come. */
 const planOf = (seed: Seeds): readonly ServerStep[] => [
   { contains: VERIFIER, reply: finds({ description: 'It is not.', detail: 'so', recommendation: 'else' }) },
-  { contains: ['please keep', 'Remembered.'], reply: DONE },
+  { contains: ['please keep', 'Remembered, with'], reply: DONE },
   {
     contains: ['please keep', 'for yourself'],
     reply: calls(
