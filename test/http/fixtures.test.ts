@@ -95,7 +95,6 @@ test.skipIf(!existsSync(FIXTURES))('the protocol’s fixtures of the loop are al
     'conformance-agent-memory-ttl',
     'conformance-agent-memory-redaction',
     'conformance-agent-pack-handoff-schema-validation',
-    'conformance-phase4-nondet-tool',
   ])
     expect(fixtures).not.toContain(inert)
 })

@@ -125,13 +125,17 @@ const sourceStart = (run: RunLog, log: Log): { places: Places | undefined; at: n
   return { places: first && placesToldBy(first), at: first?.at }
 }
 
-/** Under the run that wrote what is told before the cut: a replay wrote nothing, and what is shared another one wrote. */
-function writerOf(log: Log, run: RunLog, fromSeq: number): string | undefined {
-  const { fork } = run
-  if (fork === undefined || fork === null) return run.run.runId
-  if (fork.mode === 'branch' && fromSeq > fork.fromSeq) return run.run.runId
+type Written = { readonly runId: string; readonly before: number }
+
+/**
+ * Who wrote what is told before the cut, and up to where: a replay wrote nothing and knows no more of its source than there
+ * was when it was made, and what is shared another one wrote.
+ */
+function writerOf(log: Log, { run, fork }: RunLog, before: number): Written | undefined {
+  if (fork === undefined || fork === null) return { runId: run.runId, before }
+  if (fork.mode === 'branch' && before > fork.fromSeq) return { runId: run.runId, before }
   const source = log.byId.get(fork.sourceRunId)
-  return source && writerOf(log, source, fromSeq)
+  return source && writerOf(log, source, Math.min(before, fork.sourceLength))
 }
 
 function isBranched(run: RunLog, log: Log, seen: Place | undefined, own: Place | undefined, at: number): boolean {
@@ -139,7 +143,7 @@ function isBranched(run: RunLog, log: Log, seen: Place | undefined, own: Place |
   const fromSeq = run.fork?.fromSeq ?? 0
   const source = sourceOf(run, log)
   const writer = source && writerOf(log, source, fromSeq)
-  const beneath = viewAt(seen, writer ?? '', fromSeq, at)
+  const beneath = viewAt(seen, writer?.runId ?? '', writer?.before ?? fromSeq, at)
   return (
     own.scope === `fork:${run.run.runId}` &&
     own.upTo === 0 &&

@@ -27,7 +27,9 @@ const LEAKING: Omit<PrepareAgentRequest, 'agent'> = {
   ai: {},
   fixed: () => undefined,
   returnSchema: SCHEMA,
-  transcript: [{ sequence: 0, type: 'agent.toolReturned', payload: { outcome: leak('transcript') } }] as never,
+  transcript: [
+    { sequence: 0, type: 'node.completed', nodeId: 'a', payload: { outputs: { outcome: leak('transcript') } } },
+  ] as never,
   feedback: { gateId: leak('feedback'), attempt: 1, dimensions: [], findings: [], note: leak('feedback') },
   signal: new AbortController().signal,
 }
