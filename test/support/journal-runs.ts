@@ -1,3 +1,4 @@
+import type { ForkRun } from '../../src/engine/api.js'
 import type { Engine } from '../../src/engine/runtime/engine.js'
 import type { CheckInput } from '../../src/log-check/checked.js'
 import { type Choose, pick } from '../../src/log-check/testing/choice.js'
@@ -22,12 +23,20 @@ export async function journalRuns(choose: Choose): Promise<CheckInput> {
       const rows = await rig.store.listRuns({ tenant: 't1', limit: 1_000 })
       const roots = rows.filter(({ parentRunId }) => parentRunId === null)
       const { runId, length } = pick(choose, roots)
-      const answer = await engine.fork({ tenant: 't1', runId, mode, fromSeq: i === 0 ? 0 : choose(length) })
-      if (!answer.ok) throw new Error(JSON.stringify(answer))
+      await fork(engine, { tenant: 't1', runId, mode, fromSeq: i === 0 ? 0 : choose(length) })
       await pass(rig)
     }
   await engine.stop(0)
   return { runs: await runsIn(rig.store), complete: true }
+}
+
+/** A branch of a replay where work is held is sent to the run that did that work, and is taken there. */
+async function fork(engine: Engine, request: ForkRun): Promise<void> {
+  const answer = await engine.fork(request)
+  if (answer.ok) return
+  const { sourceRunId, fromSeq } = ('refusal' in answer && answer.refusal.details) || {}
+  if (typeof sourceRunId !== 'string' || sourceRunId === request.runId) throw new Error(JSON.stringify(answer))
+  await fork(engine, { ...request, runId: sourceRunId, fromSeq: Number(fromSeq) })
 }
 
 /** Where two edit one file, the other one begins while the first has not come to it yet. */
