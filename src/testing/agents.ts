@@ -124,11 +124,16 @@ export const glassHostVault: DataVault = {
     if (wasTenant !== tenant || wasId !== id) throw new Error('opened in the wrong place')
     return contents
   },
+  sealBytes: (tenant, id, bytes) => Buffer.from(glassHostVault.seal(tenant, id, Buffer.from(bytes).toString('base64'))),
+  openBytes: (tenant, id, sealed) =>
+    Buffer.from(String(glassHostVault.open(tenant, id, Buffer.from(sealed).toString())), 'base64'),
 }
 
 export const glassVault: Vault = {
   of: async tenant => ({
     seal: (id, contents) => glassHostVault.seal(tenant, id, contents),
     open: (id, sealed) => glassHostVault.open(tenant, id, sealed),
+    sealBytes: (id, bytes) => glassHostVault.sealBytes(tenant, id, bytes),
+    openBytes: (id, sealed) => glassHostVault.openBytes(tenant, id, sealed),
   }),
 }

@@ -42,6 +42,8 @@ export function createTenantVaults({ host, store, clock }: TenantVaultsDeps): Va
       return {
         seal: (id, contents) => sealing.seal(tenant, id, contents),
         open: (id, sealed) => (sealed.startsWith(`${OWN_VERSION}.`) ? sealing : host).open(tenant, id, sealed),
+        sealBytes: (id, bytes) => sealing.sealBytes(tenant, id, bytes),
+        openBytes: (id, sealed) => (isOwn(sealed) ? sealing : host).openBytes(tenant, id, sealed),
       }
     },
   }
@@ -62,3 +64,6 @@ function ownVault(host: DataVault, tenant: string, wrapped: string): DataVault {
     return host
   }
 }
+
+const isOwn = (sealed: Uint8Array): boolean =>
+  Buffer.from(sealed.subarray(0, OWN_VERSION.length + 1)).toString('latin1') === `${OWN_VERSION}.`

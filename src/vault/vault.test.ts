@@ -81,6 +81,41 @@ describe('sealed contents', () => {
   })
 })
 
+describe('sealed bytes', () => {
+  const [key, other] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)]
+  const bytes = Buffer.from([0, 255, 10, 200, ...Buffer.from('CNRY words')])
+
+  it('SR-1 open to what was sealed, show nothing of it before, and take no more room than their seal', () => {
+    const vault = createVault([key])
+    const sealed = vault.sealBytes('t', 'id', bytes)
+    expect(vault.openBytes('t', 'id', sealed)).toEqual(bytes)
+    expect(sealed.includes('CNRY')).toBe(false)
+    expect(sealed.length).toBe(bytes.length + 20 + 12 + 16)
+    expect(vault.openBytes('t', 'id', vault.sealBytes('t', 'id', Buffer.alloc(0)))).toEqual(Buffer.alloc(0))
+  })
+
+  it('do not open elsewhere, changed, cut, or as a text', () => {
+    const vault = createVault([key])
+    const sealed = vault.sealBytes('t', 'id', bytes)
+    expect(() => vault.openBytes('u', 'id', sealed)).toThrow(SealBroken)
+    expect(() => vault.openBytes('t', 'other', sealed)).toThrow(SealBroken)
+    for (let at = 0; at < sealed.length; at += 1) {
+      const changed = Buffer.from(sealed)
+      changed[at] = (changed[at] ?? 0) ^ 1
+      expect(() => vault.openBytes('t', 'id', changed), `byte ${at}`).toThrow()
+      expect(() => vault.openBytes('t', 'id', sealed.subarray(0, at)), `cut at ${at}`).toThrow(SealBroken)
+    }
+    const asText = `v1.${sealed.toString('latin1', 3, 19)}.${sealed.subarray(20).toString('base64url')}`
+    expect(() => vault.open('t', 'id', asText)).toThrow(SealBroken)
+  })
+
+  it('that an older key has sealed still open, and name the one that is missing', () => {
+    const sealed = createVault([other]).sealBytes('t', 'id', bytes)
+    expect(createVault([key, other]).openBytes('t', 'id', sealed)).toEqual(bytes)
+    expect(() => createVault([key]).openBytes('t', 'id', sealed)).toThrow(DataKeyUnknown)
+  })
+})
+
 it('a vault has keys, and they are whole', () => {
   expect(() => createVault([])).toThrow(/needs a data key/)
   expect(() => createVault([key, key.subarray(1)])).toThrow(/32 bytes/)

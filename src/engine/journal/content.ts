@@ -31,7 +31,7 @@ export async function keepText(
 ): Promise<KeptContent> {
   const redacted = deps.redact.text(text)
   const body = Buffer.from(redacted)
-  if (!plain) return told(await sealed(deps, about, { text: redacted }), body.length)
+  if (!plain) return told(await sealed(deps, about, body), body.length)
   return told({ ...about, body, text: searchable(redacted), sealed: false }, body.length)
 }
 
@@ -56,7 +56,7 @@ export async function keepFile(
   const seen = bytes.toString('latin1')
   // What only looks like a credential is there by chance in enough files.
   if (deps.redact.text(seen) !== withoutCredentials(seen)) return SECRET_INSIDE
-  return told(await sealed(deps, about, { base64: bytes.toString('base64') }), body.length)
+  return told(await sealed(deps, about, bytes), body.length)
 }
 
 const told = (content: Content, bytes: number): KeptContent => ({ content, hash: sha256(content.body), bytes })
@@ -72,8 +72,7 @@ export async function openContent({ vault }: Pick<ContentDeps, 'vault'>, content
   const { body, tenant, contentId } = content
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
   if (!content.sealed) return bytes
-  const opened = (await vault.of(tenant)).open(contentId, bytes.toString('latin1')) as Sealed
-  return 'text' in opened ? Buffer.from(opened.text) : Buffer.from(opened.base64, 'base64')
+  return (await vault.of(tenant)).openBytes(contentId, bytes)
 }
 
 /** Undefined where the bytes are no text. */
@@ -89,11 +88,9 @@ export function textOfBytes(bytes: Uint8Array): string | undefined {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-type Sealed = { readonly text: string } | { readonly base64: string }
-
-const sealed = async ({ vault }: ContentDeps, about: NewContent, words: Sealed): Promise<Content> => ({
+const sealed = async ({ vault }: ContentDeps, about: NewContent, body: Uint8Array): Promise<Content> => ({
   ...about,
-  body: Buffer.from((await vault.of(about.tenant)).seal(about.contentId, words), 'latin1'),
+  body: (await vault.of(about.tenant)).sealBytes(about.contentId, body),
   text: null,
   sealed: true,
 })

@@ -197,4 +197,7 @@ export interface TenantVault {
   seal(id: string, contents: Json): string
   /** Throws when the text was changed, belongs elsewhere, or was sealed with a key this host does not have. */
   open(id: string, sealed: string): Json
+  /** The same for bytes, which stay bytes. */
+  sealBytes(id: string, bytes: Uint8Array): Buffer
+  openBytes(id: string, sealed: Uint8Array): Buffer
 }
