@@ -231,7 +231,10 @@ describe('an erasure that nobody asked for', () => {
   const [asked] = MARKS as [ErasureMark, ErasureMark]
   const FORGED: readonly [string, Partial<Erasure>][] = [
     ['a row without a signature', unsigned],
-    ['a signature that is made up', { keyId: signer.key.keyId, signature: asked.signature.replace(/^./, 'A') }],
+    [
+      'a signature that is made up',
+      { keyId: signer.key.keyId, signature: asked.signature.replace(/^./, first => (first === 'A' ? 'B' : 'A')) },
+    ],
     ['the signature of another tenant’s erasure', signErasure('rival', f.T0, signer.key)],
     ['the signature of another moment', { ...signErasure('acme', f.T0 + 1, signer.key), askedAt: f.T0 }],
     ['the signature of a checkpoint', { keyId: signer.key.keyId, signature: signer.key.sign('hash') }],
