@@ -44,7 +44,7 @@ export function expectChildrenHandedTo(runs: readonly CheckedRun[]): void {
 const TIMES = /"(writtenAt|requestedAt|resolvedAt|decidedAt)":"[^"]*"/g
 
 /** Fields that are computed from ids, among others. */
-const HASHES = /"(effect|shownHash)":"[^"]*"/g
+const HASHES = /"(effect|shownHash|traceparent)":"[^"]*"/g
 
 /** The logs without what two tellings of one story may differ in: ids, times and the claim they were written under. */
 export function storyOf(runs: readonly CheckedRun[]) {

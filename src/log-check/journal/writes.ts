@@ -10,7 +10,7 @@ export const writeRules: readonly Rule[] = [
   {
     id: 'L34',
     title:
-      'A write, or a read, of memory or workspace is told by a node at work: of an agent as what its tool has brought, of any other node as what it began for',
+      'A write, or a read, of memory or workspace is told by a node at work: of an agent as what its tool has brought, what it was given, or what was said when it is done; of any other node as what it began for',
     source: 'agents R-MEM-20, R-LIVE-8',
     assayOnly: true,
     checks: eachRun((run, say) => {
@@ -95,10 +95,24 @@ function originProblems(run: RunLog, event: LoggedEvent): string[] {
   const isBriefed = event.type === READ && cause === invocation.started
   if (
     !isBriefed &&
+    !isExchange(run, event, cause) &&
     !(cause?.type === 'agent.toolReturned' && cause.payload.status === 'ok' && cause.node === event.node)
   )
     problems.push('it is not what a tool has brought')
   return problems
+}
+
+/** What a conversation keeps of an answer is told when that stands, directly before the agent is done. */
+function isExchange({ events }: RunLog, event: LoggedEvent, cause: LoggedEvent | undefined): boolean {
+  const next = events[event.sequence + 1]
+  return (
+    cause !== undefined &&
+    event.type === 'memory.written' &&
+    text(event.payload.memoryRef)?.startsWith('conversation:') === true &&
+    next?.type === 'agent.invocation.completed' &&
+    next.node === event.node &&
+    next.payload.outcome === 'completed'
+  )
 }
 
 function keptProblems({ type, payload, raw }: LoggedEvent): string[] {
