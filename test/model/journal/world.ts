@@ -8,7 +8,7 @@ import type { Commit, CommitResult } from '../../../src/engine/ports/event-log.j
 import type { Content, OutsideResult, OutsideWrite } from '../../../src/engine/ports/journal.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import type { Engine } from '../../../src/engine/runtime/engine.js'
-import { glassVault } from '../../../src/testing/agents.js'
+import { glassHostVault, glassVault } from '../../../src/testing/agents.js'
 import { DESK_SETTINGS, engineRig, type Rig } from '../../../src/testing/engine-rig.js'
 import { standardsDouble } from '../../../src/testing/verification.js'
 import { sketch } from '../../../src/testing/workflow.js'
@@ -203,8 +203,8 @@ export class World {
   }
 
   #keep({ tenant, contentId, body, sealed }: Content): void {
-    const stored = Buffer.from(body).toString('utf8')
-    this.model.keep(tenant, contentId, sealed ? (JSON.parse(stored) as [0, 0, { text: string }])[2].text : stored)
+    const bytes = sealed ? glassHostVault.openBytes(tenant, contentId, body) : Buffer.from(body)
+    this.model.keep(tenant, contentId, bytes.toString('utf8'))
   }
 
   async #commit(store: Store, commit: Commit): Promise<CommitResult> {
