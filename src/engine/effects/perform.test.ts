@@ -76,7 +76,7 @@ describe.each(Object.entries(OWED))('R-REPLAY-12: %s', (kind, tell) => {
 
   it('is for a branch, which lives on its own', async () => {
     const { context, touched } = world()
-    await performEffect(context, as(run, BRANCH), effect as Effect, NEVER).catch(() => undefined)
+    await expect(performEffect(context, as(run, BRANCH), effect as Effect, NEVER)).rejects.toThrow('the world')
     expect(touched).not.toEqual([])
   })
 })
