@@ -149,7 +149,10 @@ export const ForkAnswer = Type.Object({
 })
 
 export const CancelBody = Type.Object({ reason: Reason }, closed)
-export const CancelAnswer = Type.Object({ runId: RunId, status: OneOf(['cancelling', 'cancelled']) })
+export const CancelAnswer = Type.Object({
+  runId: RunId,
+  status: OneOf(['cancelling', 'cancelled', 'completed', 'failed']),
+})
 
 export const BulkCancelBody = Type.Object(
   {
