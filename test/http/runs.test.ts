@@ -44,10 +44,14 @@ describe('creating runs', () => {
 
   test('R-REST-17: an unknown workflow or agent is 404 and says how to register it; what is no name is 400', async () => {
     const unknown = await create({ workflowId: 'not-there' })
-    expect([unknown.status, unknown.json.error, unknown.json.details.field]).toEqual([404, 'not_found', 'workflowId'])
+    expect([unknown.status, unknown.json.error, unknown.json.details.field]).toEqual([
+      404,
+      'unknown_workflow',
+      'workflowId',
+    ])
     expect(unknown.json.message).toContain('PUT /v1/workflows/not-there')
     const nobody = await create({ agentId: 'not.there' })
-    expect([nobody.status, nobody.json.error, nobody.json.details.field]).toEqual([404, 'not_found', 'agentId'])
+    expect([nobody.status, nobody.json.error, nobody.json.details.field]).toEqual([404, 'unknown_workflow', 'agentId'])
     for (const workflowId of ['NOT there', '../etc', 'noop\u0000', '']) {
       const { status, json } = await create({ workflowId })
       expect([workflowId, status, json.error]).toEqual([workflowId, 400, 'validation_error'])
