@@ -20,6 +20,13 @@ export class Followers {
     private readonly clock: Clock,
   ) {}
 
+  /** How many there are, of all runs. */
+  get size(): number {
+    let size = 0
+    for (const group of this.#byRun.values()) size += group.size
+    return size
+  }
+
   /** New events of a run, as they were just made durable. */
   publish(runId: string, events: readonly StoredEvent[]): void {
     for (const follower of this.#byRun.get(runId) ?? []) follower.offer(events)
@@ -57,6 +64,11 @@ export class Followers {
     }
   }
 }
+
+/** For a run that has ended, and has told all of it. */
+export const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+})
 
 class Follower {
   #buffer: StoredEvent[] = []
