@@ -32,6 +32,7 @@ import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
+import { type HostLoad, loadOf } from './host-load.js'
 import { createApp } from './http/app.js'
 import { withConfiguredKeys } from './http/auth/configured-keys.js'
 import { hashKey } from './http/auth/key-cache.js'
@@ -60,6 +61,7 @@ export interface Host {
   /** Where it listens; known after `start`. */
   readonly url: string
   readonly engine: Engine
+  load(): Promise<HostLoad>
   start(): Promise<void>
   /** Takes no new work, finishes what is in hand, gives its claims back. */
   stop(): Promise<void>
@@ -189,7 +191,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
+  const load = loadOf(engine, app, ground)
+  return { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
 }
 
 const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
@@ -288,7 +291,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
+  { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -318,6 +321,7 @@ function runningHost(
   }
   return {
     engine,
+    load,
     get url() {
       return url
     },

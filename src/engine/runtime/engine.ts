@@ -41,7 +41,7 @@ import { childFullness, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
 import { doubtsOf } from './doubts.js'
 import { Driver } from './effect-driver.js'
-import { Followers } from './followers.js'
+import { Followers, nothing } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
@@ -138,7 +138,7 @@ export class Engine implements RunEngine {
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
-    const turns = deps.turns ?? new Turns()
+    const { today = NOTHING_TODAY, turns = new Turns() } = deps
     this.#runs = new RunWriter({
       store,
       clock,
@@ -155,7 +155,6 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
-    const { today = NOTHING_TODAY } = deps
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
@@ -338,6 +337,11 @@ export class Engine implements RunEngine {
     return this.#plans.list(tenant)
   }
 
+  /** What is in use of it, counted where it is given out and taken back. */
+  get load() {
+    return { runs: this.#cache.load, followers: this.#followers.size, effects: this.#driver.load }
+  }
+
   health(): Health {
     const reasons: string[] = []
     if (this.#phase !== 'running') reasons.push(`the host is ${this.#phase === 'new' ? 'starting' : this.#phase}`)
@@ -394,7 +398,3 @@ export class Engine implements RunEngine {
     return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
   }
 }
-
-const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-})
