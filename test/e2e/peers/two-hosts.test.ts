@@ -3,6 +3,7 @@ import type { RunEventDoc } from '../../../src/client/index.js'
 import { next, scripted, terminate } from '../../../src/testing/orchestration.js'
 import { type Sketch, sketch } from '../../../src/testing/workflow.js'
 import { causationText } from '../../../src/wire/causation.js'
+import { findingsOf, storedRuns } from '../../support/stored-runs.js'
 import { type Pair, startPair } from './two-hosts.js'
 
 const TEXT = [
@@ -23,6 +24,16 @@ const OF_BETA: readonly Sketch[] = [
     variables: TEXT,
     nodes: { gate: { type: 'core.approvalGate', config: { artifactData: { text: 'draft' } } } },
   } as Sketch,
+  {
+    id: 'improves',
+    variables: [...TEXT, { name: 'verificationFeedback', type: 'object' }],
+    nodes: {
+      told: { type: 'core.conditional', config: { expression: 'has(variables.verificationFeedback)' } },
+      better: { type: 'core.setVariable', config: { name: 'text', value: 'bees, at length' } },
+      worse: { type: 'core.setVariable', config: { name: 'text', value: 'bees' } },
+    },
+    edges: ['told.true > better', 'told.false > worse'],
+  } as Sketch,
   { id: 'fails', variables: TEXT, nodes: { no: 'core.fail' } } as Sketch,
 ]
 
@@ -31,18 +42,55 @@ const VARIABLES = [
   { name: 'topic', type: 'string' as const },
   { name: 'answer', type: 'string' as const },
 ]
-const handing = (id: string, worker: string): Sketch =>
-  ({ ...scripted([next(worker), terminate], { dispatch: MAPPED, variables: VARIABLES } as never), id }) as Sketch
+const handing = (id: string, ...workers: string[]): Sketch =>
+  ({
+    ...scripted([...workers.map(worker => next(worker)), terminate], {
+      dispatch: MAPPED,
+      variables: VARIABLES,
+    } as never),
+    id,
+  }) as Sketch
 
-const OF_ALPHA: readonly Sketch[] = ['draft', 'slow', 'asks', 'fails', 'nothing'].map(name =>
-  handing(`conformance-to-${name}`, `peer:beta/${name}`),
-)
+const OF_ALPHA: readonly Sketch[] = [
+  ...['draft', 'slow', 'asks', 'fails', 'nothing', 'improves'].map(name =>
+    handing(`conformance-to-${name}`, `peer:beta/${name}`),
+  ),
+  handing('conformance-to-lost', 'peer:beta/slow', 'here'),
+  { id: 'here', variables: TEXT, nodes: { wait: { type: 'core.delay', config: { delayMs: 3_600_000 } } } } as Sketch,
+]
+
+const INTENT = { intent_id: 'at-length', type: 'operational', title: 'At length', statement: 'It is said at length.' }
+
+/** Only what is said at length passes. */
+const GATE = {
+  gate_id: 'long-enough',
+  name: 'It is long enough',
+  position: { workflow_id: 'conformance-to-improves', phase_id: 'dispatch', placement: 'phase_exit' },
+  intent_refs: ['at-length'],
+  evaluation_criteria: [
+    {
+      dimension: 'length',
+      scale: { min: 0, max: 1, type: 'integer' },
+      pass_threshold: 1,
+      probes: [
+        {
+          type: 'json-schema',
+          schema: { type: 'object', properties: { text: { type: 'string', minLength: 8 } }, required: ['text'] },
+        },
+      ],
+    },
+  ],
+  verifier_requirements: {},
+  gate_behaviour: { max_attempts: 2 },
+}
 
 let pair: Pair
 beforeAll(async () => {
-  pair = await startPair()
+  pair = await startPair({ alpha: { 'peers.lostAfter': '1500' } })
   for (const one of OF_BETA) await pair.hosts.beta.client.putWorkflow(one.id!, sketch(one) as never)
   for (const one of OF_ALPHA) await pair.hosts.alpha.client.putWorkflow(one.id!, sketch(one) as never)
+  await pair.hosts.alpha.client.putStandard('intents', INTENT)
+  await pair.hosts.alpha.client.putStandard('gates', GATE)
 }, 60_000)
 afterAll(() => pair.stop())
 
@@ -140,6 +188,63 @@ describe('work handed to a peer', () => {
   })
 })
 
+describe('P10: what a peer brings', () => {
+  test('R-VERIFY-10 R-VERIFY-23: is judged here, sent back, and merged when it passes; the verdict points there', async () => {
+    const runId = await start('improves')
+    const log = await logOf(runId)
+    const snapshot = await pair.hosts.alpha.client.getRun(runId)
+    expect(snapshot).toMatchObject({ status: 'completed', variables: { answer: 'bees, at length' } })
+    const verdicts = log.filter(({ type }) => type === 'agent.verified')
+    const [second, first] = await runsOfBeta('improves')
+    for (const [k, there] of [first!, second!].entries()) {
+      const end = (await pair.hosts.beta.client.readEvents(there.runId)).at(-1)
+      expect(verdicts[k]).toMatchObject({
+        causationId: end?.eventId,
+        payload: {
+          target: `peer:beta/${there.runId}`,
+          verdict: k === 0 ? 'revise' : 'pass',
+          causationHostId: 'beta.example',
+        },
+      })
+    }
+    expect(verdicts).toHaveLength(2)
+  })
+})
+
+describe('P4 P5 P6: a peer that is gone', () => {
+  test('R-LOOP-8: holds nobody; when it is back, what it still does is cancelled, and nothing of it merged', async () => {
+    const before = (await runsOfBeta('slow')).length
+    const runId = await start('lost')
+    await until('beta to work', async () => (await runsOfBeta('slow')).length > before)
+    const alpha = pair.hosts.alpha.client
+    await pair.hosts.beta.host.stop()
+    const told = async (type: string) => (await alpha.readEvents(runId)).filter(event => event.type === type)
+    await until('it to be lost', async () => (await told('assay.peer.lost')).length > 0)
+    await until('the next to have the work', async () => (await told('node.dispatched')).length > 1)
+    await pair.restart('beta')
+    await until('its run to be let go', async () => (await told('assay.peer.released')).length > 0)
+    const [there] = await runsOfBeta('slow')
+    await until(
+      'it to be cancelled',
+      async () => (await pair.hosts.beta.client.getRun(there!.runId)).status === 'cancelled',
+    )
+    await alpha.cancelRun(runId)
+    const log = await logOf(runId)
+    expect(phases(log)).toEqual([
+      'dispatch.began',
+      'dispatch.succeeded',
+      'dispatch.began',
+      'dispatch.succeeded',
+      'child.cancelled',
+    ])
+    expect(log.filter(({ type }) => type.startsWith('assay.peer.')).map(({ type }) => type)).toEqual([
+      'assay.peer.silent',
+      'assay.peer.lost',
+      'assay.peer.released',
+    ])
+  })
+})
+
 describe('P13: where a run says it comes from', () => {
   const claim = { hostId: 'alpha.example', runId: 'r1', eventId: 'r1:3', cause: 'core.dispatch', depth: 0 } as const
   const ask = async (key: string, header: string) => {
@@ -164,4 +269,13 @@ describe('P13: where a run says it comes from', () => {
     expect(await ask(pair.keys.beta, 'no claim')).toBeNull()
     expect(await ask(key!, causationText(claim))).toBeNull()
   })
+})
+
+test('the logs of both hosts are such as logs must be', async () => {
+  await pair.halt()
+  for (const name of ['alpha', 'beta'] as const) {
+    const runs = await storedRuns(pair.databaseOf(name))
+    expect(runs.length).toBeGreaterThan(5)
+    expect(findingsOf(runs)).toEqual([])
+  }
 })

@@ -59,6 +59,12 @@ export async function startPair({ alpha = {}, beta = {}, via }: PairSettings = {
       await hosts[name].host.stop()
       hosts[name] = name === 'alpha' ? await startAlpha() : await startBeta()
     },
+    /** Stops both; what they have kept can be read. */
+    async halt(): Promise<void> {
+      await hosts.alpha.host.stop()
+      await hosts.beta.host.stop()
+    },
+    databaseOf: (name: 'alpha' | 'beta'): string => `sqlite:${path.join(folder, `${name}-data`, 'assay.db')}`,
     async stop(): Promise<void> {
       await hosts.alpha.host.stop()
       await hosts.beta.host.stop()
