@@ -61,7 +61,8 @@ export function isMasked(value: Json): boolean {
   const left: Json[] = [value]
   for (let next = left.pop(); next !== undefined; next = left.pop()) {
     if (typeof next === 'string' && MASKED.test(next)) return true
-    if (typeof next === 'object' && next !== null) left.push(...Object.values(next))
+    if (typeof next !== 'object' || next === null) continue
+    for (const part of Array.isArray(next) ? next : Object.entries(next).flat()) left.push(part)
   }
   return false
 }

@@ -1,5 +1,6 @@
 import type { Silence } from '../core/handoff/peer-work.js'
 import type { Json } from '../core/json.js'
+import { inspectJson, measureJson } from '../core/untrusted-json.js'
 import type { Egress, EgressCode } from '../egress/egress.js'
 import { EgressInterrupted } from '../egress/stream.js'
 import type { Unheard } from '../engine/ports/peers.js'
@@ -48,16 +49,14 @@ export async function ask(egress: Pick<Egress, 'open'>, request: PeerRequest): P
     trusted: true,
   })
   if (!answer.ok) return { ok: false, reason: silenceOf(answer.code), sent: !NOTHING_SENT.has(answer.code) }
+  const { status } = answer
+  const retryAfterMs = retryAfter(answer.headers['retry-after'])
   try {
-    const text = await textOf(answer.body)
-    return {
-      ok: true,
-      status: answer.status,
-      body: parsed(text),
-      retryAfterMs: retryAfter(answer.headers['retry-after']),
-    }
+    return { ok: true, status, body: parsed(await textOf(answer.body)), retryAfterMs }
   } catch (error) {
     if (!(error instanceof EgressInterrupted)) throw error
+    // A refusal is one, however much is said with it.
+    if (status >= 400 && status < 500) return { ok: true, status, body: undefined, retryAfterMs }
     return { ok: false, reason: silenceOf(error.code), sent: true }
   }
 }
@@ -104,9 +103,18 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
+/** As deep, and with as many members, as what this host is sent itself. */
+const MOST_DEEP = 64
+const MOST_MEMBERS = 100_000
+
+/** Undefined where it is no JSON, or JSON that nobody here would take from anybody. */
 function parsed(text: string): Json | undefined {
+  const { depth, members } = measureJson(text, MOST_DEEP)
+  if (depth > MOST_DEEP || members > MOST_MEMBERS) return undefined
   try {
-    return JSON.parse(text) as Json
+    const value = JSON.parse(text) as Json
+    const found = inspectJson(value, /\\u[dD]/.test(text))
+    return found.fault === undefined && found.members === members ? value : undefined
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
