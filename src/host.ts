@@ -42,6 +42,7 @@ import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
 import { type Registrar, registerProject } from './project/register.js'
+import { ReceiptIssuer } from './receipts/issuer.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
@@ -175,7 +176,11 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house, configured, parts.unbounded)), webhooks, standards, verdicts }
+  const hostId = await settleHostId(config.hostId, { store, ids })
+  const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
+  const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
+  const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
@@ -266,23 +271,27 @@ async function edgeOf(
   config: Config,
   { store, clock, ids, log, turns }: Ground,
   house: AgentHouse,
-  configured: ApiKey,
+  { configured, hostId }: { readonly configured: ApiKey; readonly hostId: string },
   unbounded: Unbounded = {},
 ) {
   return {
     keys: withConfiguredKeys(store, [configured]),
-    receipts: store,
+    responses: store,
     usage: store,
-    audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
     agents: directoryOf(house),
     tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),
     clock,
     ids,
     log,
-    config: await httpSettings(config, await settleHostId(config.hostId, { store, ids }), unbounded),
+    config: await httpSettings(config, hostId, unbounded),
     turns: unbounded.streams ? NO_TURNS : turns,
   }
 }
+
+const receiptsOf = (
+  { data }: Config,
+  deps: Omit<ConstructorParameters<typeof ReceiptIssuer>[0], 'keys' | 'version'>,
+): ReceiptIssuer => new ReceiptIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
 
 type Composed = Awaited<ReturnType<typeof compose>>
 

@@ -15,7 +15,7 @@ import type {
   ForkRun,
   Health,
   InspectedRun,
-  MakeReceipt,
+  MakeResponse,
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
@@ -100,7 +100,7 @@ export type EngineOptions = {
 const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
 /** Contract core §4: at least 24 hours for responses, 14 days for effects. */
-const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
+const RESPONSES_KEPT_MS = 2 * 24 * 3_600_000
 const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
@@ -209,7 +209,7 @@ export class Engine implements RunEngine {
     return this.#plans
   }
 
-  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const plan = await planFor(this.#plans, request)
@@ -229,7 +229,7 @@ export class Engine implements RunEngine {
       { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
       plan,
       request.exclusiveScope ?? false,
-      receipt,
+      response,
     )
   }
 
@@ -237,20 +237,20 @@ export class Engine implements RunEngine {
     tenant: string,
     runId: string,
     command: RunCommand,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
     if (input === undefined) return { ok: false, refusal: await this.missing(tenant, runId) }
     if ('code' in input) return { ok: false, refusal: input }
-    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    const answer = await this.#runs.submit(runId, input, response ? { tenant, response } : { tenant })
     return answer ?? { ok: false, refusal: await this.missing(tenant, runId) }
   }
 
-  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async fork(request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun(this.#forks, request, receipt)
+    return forkRun(this.#forks, request, response)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
@@ -377,7 +377,7 @@ export class Engine implements RunEngine {
   async #purge(): Promise<void> {
     this.#purgedAt = this.deps.clock.monotonic()
     const now = this.deps.clock.now()
-    await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
+    await this.deps.store.purgeResponses(now - RESPONSES_KEPT_MS)
     await this.deps.store.purgeEffects(now - INVOCATIONS_KEPT_MS)
   }
 

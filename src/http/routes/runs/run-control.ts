@@ -35,7 +35,7 @@ function command(
 ) {
   return edge.idempotency.commit(
     keyed,
-    receipt => edge.engine.command(caller.tenant, params.runId, asked, receipt),
+    response => edge.engine.command(caller.tenant, params.runId, asked, response),
     render,
   )
 }
@@ -88,7 +88,7 @@ async function cancelOne(edge: Edge, caller: Caller, runId: string, reason: stri
   if (!isNamed('runId', runId)) return { runId, ok: false, error: { code: NO_RUN.code, message: NO_RUN.message } }
   const answer = await edge.engine.command(caller.tenant, runId, cancelCommand(caller, reason))
   if (answer.ok) return { runId, ok: true, status: cancelStatus(answer.value) }
-  if ('replay' in answer) throw new Error('the engine replayed a receipt that was not asked for')
+  if ('replay' in answer) throw new Error('the engine gave a remembered response that was not asked for')
   return { runId, ok: false, error: { code: answer.refusal.code, message: answer.refusal.message } }
 }
 
