@@ -1,3 +1,4 @@
+import { FAILURES } from '../core/problem.js'
 import type { HandoffRecorded } from '../core/handoff/events.js'
 import type { CapKind } from '../core/run/events.js'
 import type {
@@ -131,7 +132,7 @@ export class ToldOfGates {
       agentId,
       round,
       vote,
-      ...(fault !== undefined && { fault: codeOf(fault) }),
+      ...(fault !== undefined && { fault: faultOf(fault) }),
       ...(childRunId !== undefined && { runId: childRunId }),
       ...(cast?.model !== undefined && { model: cast.model }),
     })
@@ -181,8 +182,12 @@ export const gateTold = ({ gate, version, hash }: BoundGate): ReceiptGate => {
 
 export const iso = (at: number): string => new Date(at).toISOString()
 
-/** Codes are of a list; one that is of no form of theirs is not repeated. */
-export const codeOf = (code: string): string => (/^[a-z][a-z0-9_-]{0,63}$/.test(code) ? code : 'other')
+/** A code of the host's own; an author may make a node fail with any, and that would be content. */
+export const codeOf = (code: string): string => (Object.hasOwn(FAILURES, code) ? code : 'other')
+
+/** Why a verifier gave no vote: a code of how runs fail, or one of how votes do. */
+const faultOf = (code: string): string => (FAULT.test(code) ? code : 'other')
+const FAULT = /^[a-z][a-z0-9_]{0,63}$/
 
 /** One gate judges one result of a node at a time. */
 const placeOf = ({ nodeId }: StoredEvent, gateId: string): string => JSON.stringify([nodeId, gateId])

@@ -37,7 +37,10 @@ export type WantedReceipt = {
 /** Takes untrusted text. Whatever it is, it costs no more than its size, and no more than `MAX_RECEIPT_BYTES` is looked at. */
 export function readReceipt(text: string): Verified<BroughtReceipt> {
   const brought = readStatement(RECEIPT_KIND, text, MAX_RECEIPT_BYTES)
-  if (isUnread(brought)) return refused(brought.why, brought.message)
+  return isUnread(brought) ? refused(brought.why, brought.message) : receiptIn(brought)
+}
+
+function receiptIn(brought: BroughtStatement): Verified<BroughtReceipt> {
   const [problem] = schemaProblems(RunReceipt, brought.statement.predicate, 'predicate')
   if (problem !== undefined) return refused('malformed', problem)
   return { ok: true, brought, receipt: brought.statement.predicate as RunReceipt }
@@ -52,13 +55,15 @@ export function verifyReceipt(
   keys: TrustedKeys,
   wanted: WantedReceipt = {},
 ): Verified<{ readonly receipt: RunReceipt; readonly keyId: string; readonly found?: FoundOutput }> {
-  const read = readReceipt(text)
-  if (!read.ok) return read
-  const { receipt, brought } = read
+  const brought = readStatement(RECEIPT_KIND, text, MAX_RECEIPT_BYTES)
+  if (isUnread(brought)) return refused(brought.why, brought.message)
   const { keyId } = brought
   const fault = judgeStatement(brought, keys)
   if (fault === 'key-unknown') return refused(fault, `it is signed with key ${keyId}, which is not among those given`)
   if (fault !== undefined) return refused(fault, `it does not bear a signature of key ${keyId}`)
+  const read = receiptIn(brought)
+  if (!read.ok) return read
+  const { receipt } = read
   const [contradiction] = contradictionsIn(receipt, brought.statement.subject)
   if (contradiction !== undefined) return refused('contradicts-itself', contradiction)
   const other = otherThan(receipt, wanted)
@@ -77,12 +82,13 @@ function otherThan({ run, issuer }: RunReceipt, { runId, hostId, tenant }: Wante
   return undefined
 }
 
-/** What a value is to the run: its outputs, what a gate let leave it, or something that was merged on the way. */
+/** What a value is to the run. The same value may have been merged on the way, and be what the run left. */
 export type FoundOutput = {
   readonly hash: string
-  readonly is: 'outputs' | 'merged'
-  readonly label: ReceiptMerge['label']
-  readonly merges: readonly number[]
+  /** It is the run's outputs: what the gates at its exit say of it, and `unverified` where none stands there that blocks. */
+  readonly left?: ReceiptMerge['label']
+  /** It was merged on the way. */
+  readonly merged: readonly Pick<ReceiptMerge, 'sequence' | 'label'>[]
 }
 
 /**
@@ -91,19 +97,14 @@ export type FoundOutput = {
  */
 function findOutput({ outputs, merges }: RunReceipt, value: Json): FoundOutput | undefined {
   const [hash, asLeft] = [taggedSha256OfJson(value), taggedSha256OfJson({ outputs: value })]
-  const isOutputs = outputs?.hash === hash
-  const found = merges.filter(
-    ({ over, resultHash, point }) =>
-      over === 'value' && (resultHash === hash || (isOutputs && point === 'run' && resultHash === asLeft)),
-  )
-  if (!isOutputs && found.length === 0) return undefined
-  const last = found.at(-1)
-  return {
-    hash,
-    is: isOutputs ? 'outputs' : 'merged',
-    label: last?.label ?? 'unverified',
-    merges: found.map(({ sequence }) => sequence),
-  }
+  const values = merges.filter(({ over }) => over === 'value')
+  const merged = values
+    .filter(({ resultHash, point }) => point !== 'run' && resultHash === hash)
+    .map(({ sequence, label }) => ({ sequence, label }))
+  const exit = values.find(({ resultHash, point }) => point === 'run' && (resultHash === hash || resultHash === asLeft))
+  const isLeft = outputs?.hash === hash || exit !== undefined
+  if (!isLeft && merged.length === 0) return undefined
+  return { hash, ...(isLeft && { left: exit?.label ?? 'unverified' }), merged }
 }
 
 const refused = (why: ReceiptFault, message: string) => ({ ok: false as const, why, message })

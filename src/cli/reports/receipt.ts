@@ -31,7 +31,7 @@ export function receiptLines({ receipt, keyId, found }: Shown): string[] {
       : []),
     `judged     ${attempts.length} attempts at ${receipt.gates.length} gates`,
     `cost       ${usd(cost.spent.costUsd)}, ${cost.spent.tokens} tokens; of it judging ${usd(cost.verification.costUsd)}`,
-    ...(found ? [`output     ${outputText(found)}`] : []),
+    ...(found ? outputLines(found) : []),
   ]
 }
 
@@ -44,7 +44,7 @@ function judgesOf({ attempts }: RunReceipt, { passes }: RunReceipt['merges'][num
   })
 }
 
-function outputText({ is, hash, label, merges }: FoundOutput): string {
-  const what = is === 'outputs' ? 'what the run left' : `merged at event ${merges.join(', ')}`
-  return `${what}, ${label}: ${hash}`
-}
+const outputLines = ({ hash, left, merged }: FoundOutput): string[] => [
+  ...(left === undefined ? [] : [`output     is what the run left, ${left}: ${hash}`]),
+  ...merged.map(({ sequence, label }) => `output     was merged at event ${sequence}, ${label}: ${hash}`),
+]
