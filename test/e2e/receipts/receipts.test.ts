@@ -4,6 +4,10 @@ import { Sealer } from '../../../src/audit/sealer.js'
 import { keyIdOf, publicJwk } from '../../../src/audit/signing-key.js'
 import { signStatement, statementText } from '../../../src/audit/statement.js'
 import type { Json } from '../../../src/core/json.js'
+import { AuditVerifier } from '../../../src/audit/verify.js'
+import { ReceiptIssuer } from '../../../src/receipts/issuer.js'
+import { systemClock } from '../../../src/system.js'
+import { NO_TURNS } from '../../../src/timing/turns.js'
 import { subjectsOf } from '../../../src/receipts/contradictions.js'
 import { RECEIPT_KIND, type RunReceipt } from '../../../src/receipts/receipt.js'
 import { readReceipt, type Verified, verifyReceipt } from '../../../src/receipts/verify-receipt.js'
@@ -83,6 +87,8 @@ const agents = agentsDouble({
 })
 
 const { x } = publicJwk('', signer.trusted.get(signer.key.keyId)!)
+
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 const why = (verified: Verified<object>): string | undefined => (verified.ok ? undefined : verified.why)
 
@@ -270,6 +276,31 @@ describe.each(emptyStores())('receipts on $name', ({ name, open }) => {
     expect(why(verifyReceipt(forged, new Map([[keyId, publicKey]])))).toBeUndefined()
   })
 
+  test('two hosts on one database say the same under one id, each signed with its own key', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+    const keyId = keyIdOf(publicKey)
+    const theirs = new Map([[keyId, publicKey]])
+    const sealer = new Sealer({ store, clock: systemClock, log: quiet, key: signer.key })
+    expect(await sealer.seal()).toBeGreaterThan(0)
+    // The other one has sealed the run, with a key that is not known here.
+    const other = new ReceiptIssuer({
+      engine: host.engine,
+      verifier: new AuditVerifier({ store, keys: async () => theirs }),
+      key: { keyId, sign: said => sign(null, Buffer.from(said), privateKey).toString('base64url') },
+      keys: async () => theirs,
+      clock: systemClock,
+      turns: NO_TURNS,
+      hostId: HOST_ID,
+      version: '0.0.0',
+    })
+    const issued = await other.issue('acme', runs.w!)
+    if (!issued.ok) throw new Error(issued.refusal.message)
+    const { issuer, ...rest } = check(issued.value, publicJwk(keyId, publicKey).x)
+    const { issuer: first, ...same } = told
+    expect([issuer.hostId, rest]).toEqual([first.hostId, same])
+    expect(why(verifyReceipt(issued.value, signer.trusted))).toBe('key-unknown')
+  })
+
   test('a host whose database was changed past it signs nothing of that run', async () => {
     const changed = new Proxy(store, {
       get(target, name) {
@@ -299,7 +330,6 @@ describe.each(emptyStores())('receipts on $name', ({ name, open }) => {
   test('a receipt outlives its run: purged, it is 410 for its tenant alone, and what was given before verifies', async () => {
     const clock = new ManualClock()
     clock.skip(Date.now() + 90 * 86_400_000 - clock.now())
-    const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
     const hostId = await f.host(store)
     const sealer = new Sealer({ store, clock, log: quiet, key: signer.key })
     await sealer.seal()
