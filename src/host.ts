@@ -45,6 +45,7 @@ import { PeerClient } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
 import { type Registrar, registerProject } from './project/register.js'
+import { ReceiptIssuer } from './receipts/issuer.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
@@ -182,12 +183,10 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = {
-    ...(await edgeOf(config, ground, house, configured, hostId, parts.unbounded)),
-    webhooks,
-    standards,
-    verdicts,
-  }
+  const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
+  const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
+  const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
@@ -288,15 +287,13 @@ async function edgeOf(
   config: Config,
   { store, clock, ids, log, turns }: Ground,
   house: AgentHouse,
-  configured: ApiKey,
-  hostId: string,
+  { configured, hostId }: { readonly configured: ApiKey; readonly hostId: string },
   unbounded: Unbounded = {},
 ) {
   return {
     keys: withConfiguredKeys(store, [configured]),
-    receipts: store,
+    responses: store,
     usage: store,
-    audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
     agents: directoryOf(house),
     tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),
     clock,
@@ -306,6 +303,11 @@ async function edgeOf(
     turns: unbounded.streams ? NO_TURNS : turns,
   }
 }
+
+const receiptsOf = (
+  { data }: Config,
+  deps: Omit<ConstructorParameters<typeof ReceiptIssuer>[0], 'keys' | 'version'>,
+): ReceiptIssuer => new ReceiptIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
 
 type Composed = Awaited<ReturnType<typeof compose>>
 

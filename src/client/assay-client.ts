@@ -1,6 +1,7 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
+import { ReceiptClient } from './receipt-client.js'
 import type {
   AgentInfo,
   AgentList,
@@ -71,10 +72,13 @@ export class AssayClient {
   readonly memory: MemoryClient
   /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
+  /** Signed statements of how runs have ended. */
+  readonly receipts: ReceiptClient
 
   constructor(readonly connection: Connection) {
     this.memory = new MemoryClient(connection)
     this.workspace = new WorkspaceClient(connection)
+    this.receipts = new ReceiptClient(connection)
   }
 
   /** What this host is and can do, as the protocol has every host say it. */

@@ -11,6 +11,7 @@ export type {
   MemoryWhere,
   WorkspaceClient,
 } from './journal-client.js'
+export type { ReceiptClient } from './receipt-client.js'
 export type {
   AgentInfo,
   AgentList,
@@ -40,6 +41,7 @@ export type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  PublicKeys,
   RunAncestry,
   RunComparison,
   RunDiff,

@@ -170,6 +170,7 @@ export const LAYERS: readonly Layer[] = [
       'project/',
       'log-check/',
       'audit/',
+      'receipts/',
       'wire/',
       'system.ts',
       'link-secrets.ts',
@@ -200,6 +201,20 @@ export const LAYERS: readonly Layer[] = [
       PORTS,
     ],
     packages: NODE,
+  },
+  {
+    place: 'receipts/',
+    ours: [
+      'core/',
+      'digest.ts',
+      'audit/',
+      'engine/api.ts',
+      'engine/runtime/gated-points.ts',
+      'store/gate-rules.ts',
+      PORTS,
+    ],
+    types: ['timing/'],
+    packages: ['typebox'],
   },
   {
     place: 'calibration/',

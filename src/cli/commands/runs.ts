@@ -24,6 +24,7 @@ import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
 import { addRunFiles } from './journal/run-files.js'
 import { wholeNumber } from './options.js'
+import { addReceipt } from './audit/receipt.js'
 import { addWithheld } from './withheld.js'
 
 export function addRuns(program: Command, cli: Cli): void {
@@ -32,6 +33,7 @@ export function addRuns(program: Command, cli: Cli): void {
   addAncestry(runs, cli)
   addFindings(runs, cli)
   addWithheld(runs, cli)
+  addReceipt(runs, cli)
   addRunFiles(runs, cli)
   addLogs(runs, cli)
   addCommands(runs, cli)

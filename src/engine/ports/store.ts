@@ -6,7 +6,7 @@ import type { GateLedger } from './gate-rows.js'
 import type { HostRegistry } from './hosts.js'
 import type { Journal, JournalKeeping } from './journal.js'
 import type { KeyStore } from './keys.js'
-import type { ReceiptStore } from './receipts.js'
+import type { ResponseStore } from './remembered-responses.js'
 import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
@@ -61,7 +61,7 @@ export type Store = DeliveryQueue &
   HostRegistry &
   WorkflowStore &
   StandardStore &
-  ReceiptStore &
+  ResponseStore &
   EffectLedger &
   KeyStore &
   DataKeyStore &

@@ -15,7 +15,7 @@ import type {
   ForkRun,
   Health,
   InspectedRun,
-  MakeReceipt,
+  MakeResponse,
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
@@ -213,7 +213,7 @@ export class Engine implements RunEngine {
     return this.#plans
   }
 
-  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const plan = await planFor(this.#plans, request)
@@ -233,7 +233,7 @@ export class Engine implements RunEngine {
       { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
       plan,
       request.exclusiveScope ?? false,
-      receipt,
+      response,
     )
   }
 
@@ -241,20 +241,20 @@ export class Engine implements RunEngine {
     tenant: string,
     runId: string,
     command: RunCommand,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
     if (input === undefined) return { ok: false, refusal: await this.missing(tenant, runId) }
     if ('code' in input) return { ok: false, refusal: input }
-    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    const answer = await this.#runs.submit(runId, input, response ? { tenant, response } : { tenant })
     return answer ?? { ok: false, refusal: await this.missing(tenant, runId) }
   }
 
-  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async fork(request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun(this.#forks, request, receipt)
+    return forkRun(this.#forks, request, response)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {

@@ -16,7 +16,7 @@ import { claimOrphans, heartbeat, lastingId, registerHost, releaseHost } from '.
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
 import { collectJournal, destroyContent, keepContent, writeOutside } from './writes/journal.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
-import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts } from './writes/receipts.js'
+import { claimResponse, deleteResponse, finishResponse, purgeResponses } from './writes/responses.js'
 import { putKey, putWorkflow } from './writes/records.js'
 import { deleteStandard, putStandard } from './writes/standards.js'
 
@@ -31,10 +31,10 @@ export const TASKS = {
   putWorkflow,
   putStandard,
   deleteStandard,
-  claimReceipt,
-  finishReceipt,
-  deleteReceipt,
-  purgeReceipts,
+  claimResponse,
+  finishResponse,
+  deleteResponse,
+  purgeResponses,
   claimEffect,
   finishEffect,
   releaseEffect,
