@@ -81,7 +81,8 @@ describe('P1: one run there for each hand-off', () => {
     peers.fates = ['unanswered']
     const runId = await startRun(engine, 'hands')
     peers.isDown = true
-    await rig.clock.advance(25 * HOUR)
+    await rig.clock.advance(2_000)
+    rig.clock.skip(25 * HOUR)
     peers.forgetKeys()
     peers.isDown = false
     await rig.clock.advance(60_000)
@@ -102,9 +103,12 @@ describe('P1: one run there for each hand-off', () => {
       peers.fates = ['lost']
       const runId = await startRun(engine, 'hands')
       peers.isDown = true
-      await rig.clock.advance(24 * HOUR)
+      await rig.clock.advance(2_000)
+      rig.clock.skip(24 * HOUR)
       Object.assign(peers, { isDown: false, lists })
-      await rig.clock.advance(7 * HOUR)
+      await rig.clock.advance(60_000)
+      rig.clock.skip(7 * HOUR)
+      await rig.clock.advance(60_000)
       expect(await story(rig, runId)).toEqual(['dispatch.began', 'assay.peer.silent', 'assay.peer.lost'])
       expect(peers.orders).toHaveLength(1)
       await expectLegal(rig)
@@ -128,7 +132,7 @@ describe('P1: one run there for each hand-off', () => {
     const { engine } = await world(peers, rig)
     const runId = await startRun(engine, 'hands')
     expect(dies).toBeDefined()
-    const heir: Engine = await rig.host({ peers, hostName: 'heir' })
+    const heir: Engine = await rig.host({ peers })
     await rig.clock.advance(40_000)
     expect(await story(rig, runId)).toEqual(expect.arrayContaining(['dispatch.succeeded']))
     expect([...peers.runs.keys()]).toEqual(['there-1'])
@@ -325,4 +329,44 @@ test('P16: a run that is nested as deep as runs may be hands nothing on', async 
   expect(await story(rig, runId)).toEqual(['dispatch.began', 'dispatch.failed'])
   expect(peers.orders).toEqual([])
   await expectLegal(rig)
+})
+
+describe('R-XHOST-2: a run that a peer has started', () => {
+  const parent = {
+    hostId: 'alpha.example',
+    runId: 'r0',
+    eventId: 'r0:5',
+    cause: 'core.dispatch' as const,
+    wellKnownUrl: 'http://alpha.example/.well-known/openwop',
+  }
+
+  test.each([
+    ['hands', 'runOrchestrator.decided'],
+    ['sub', 'core.workflowChain.event'],
+    ['quiet', undefined],
+  ])('%s: tells of it once, with %s; what branches off or starts below does not', async (workflowId, type) => {
+    const { rig, engine } = await world()
+    const sub = { type: 'core.subWorkflow', config: { workflowId: 'quiet' } }
+    await register(engine, { id: 'sub', nodes: { a: sub } }, { id: 'quiet', nodes: { a: 'core.noop' } })
+    const runId = await startRun(engine, workflowId, { foreign: { parent, depth: 1 } })
+    await engine.fork({ tenant: 't1', runId, mode: 'branch', fromSeq: 0 })
+    await engine.fork({ tenant: 't1', runId, mode: 'branch', fromSeq: 1 })
+    await engine.fork({ tenant: 't1', runId, mode: 'replay', fromSeq: 0 })
+    await rig.clock.advance(2_000)
+    const runs = await runsIn(rig.store)
+    const told = runs.flatMap(run =>
+      run.events
+        .filter(({ causationId }) => causationId === 'r0:5')
+        .map(event => [run.runId === runId ? 'it' : run.row?.fork?.mode, event.type]),
+    )
+    expect(told).toEqual(
+      type === undefined
+        ? []
+        : [
+            ['it', type],
+            ['replay', type],
+          ],
+    )
+    await expectLegal(rig)
+  })
 })
