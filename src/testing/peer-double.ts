@@ -62,8 +62,13 @@ export class PeerDouble implements Peers {
     return { is: 'settled' } as const
   }
 
-  follow(): void {}
-  leave(): void {}
+  follow(): void {
+    // Whoever watches it looks again in time.
+  }
+
+  leave(): void {
+    // Nothing is followed.
+  }
 
   /** Forgets under which keys it was asked, as hosts do after a day. */
   forgetKeys(): void {
