@@ -159,7 +159,8 @@ export const LAYERS: readonly Layer[] = [
   { place: 'package-version.ts', ours: [], packages: NODE },
   {
     place: 'cli/commands/serve.ts',
-    ours: ['cli/', 'client/', 'config.ts', 'core/schema/', 'project/', 'host.ts'],
+    ours: ['cli/', 'client/', 'config.ts', 'core/schema/', 'project/', 'system.ts', 'host.ts'],
+    types: ['ground.ts'],
     packages: 'any',
   },
   {
@@ -177,9 +178,11 @@ export const LAYERS: readonly Layer[] = [
       'core/json.ts',
       'core/budget/budget.ts',
       'core/replay/compare.ts',
+      'core/run/redaction.ts',
       'core/view/',
       'calibration/',
     ],
+    types: [PORTS],
     packages: [...NODE, 'commander', 'picocolors'],
   },
   {

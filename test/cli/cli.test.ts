@@ -44,6 +44,7 @@ describe('the examples do what they say', () => {
     ['branch', ['-i', 'amount=500'], { decision: 'needs a second look' }],
     ['orchestrator', ['-i', 'topic=bees'], { draft: 'A few words about bees.', verdict: 'good' }],
     ['write-draft', [], {}],
+    ['checked-answer', [], { answer: expect.stringMatching(/^Twice in a lunar day/) }],
     ['review-draft', [], {}],
   ])('%s %j gives %j', async (workflow, inputs, outputs) => {
     const { code, stdout, stderr } = await server.assay('run', workflow, ...inputs, '--wait')
@@ -78,7 +79,7 @@ describe('the examples do what they say', () => {
     const { value } = await server.json('workflows', 'list')
     const ids = value.workflows.map((one: { workflowId: string }) => one.workflowId)
     expect(ids).toEqual(expect.arrayContaining(files.map(name => path.parse(name).name)))
-    expect(files).toHaveLength(14)
+    expect(files).toHaveLength(15)
   })
 })
 

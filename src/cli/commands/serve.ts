@@ -1,47 +1,77 @@
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type Command, Option } from 'commander'
-import pc from 'picocolors'
-import { localKeyFile } from '../../client/local-key.js'
-import { type Config, loadConfig, type Overrides } from '../../config.js'
+import { AssayClient } from '../../client/assay-client.js'
+import { readLocalKey } from '../../client/local-key.js'
+import type { Config, Overrides } from '../../config.js'
 import { mustBe } from '../../core/schema/words.js'
+import type { HostParts } from '../../ground.js'
 import { flagOf, SETTINGS, type Setting } from '../../project/settings.js'
+import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
+import { banner } from '../serving/banner.js'
+import { demonstrate, mayDemonstrate } from '../serving/demonstration.js'
+import { commandHere, servedConfig } from '../serving/served-config.js'
+import { whyNotStarted } from '../serving/why-not-started.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { explainError, StartRefused } from '../terminal/explain.js'
-import type { Terminal } from '../terminal/terminal.js'
+import { prettyLog } from '../terminal/pretty-log.js'
+import { printable, type Terminal } from '../terminal/terminal.js'
 
 /** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
 const NO_FLAG = new Set(['data', 'apiKey', 'dataKey'])
 const flagged = Object.keys(SETTINGS).filter(setting => !NO_FLAG.has(setting))
 
+type ServeOptions = { readonly demo: boolean }
+
 export function addServe(program: Command, cli: Cli): void {
-  const serve = program.command('serve').description('run the host until it is told to stop')
+  const serve = program
+    .command('serve')
+    .description('run the host until it is told to stop')
+    .option('--no-demo', 'without a project: do not make the two runs that show what this is')
   for (const setting of flagged) serve.addOption(optionFor(setting))
   serve.action(async (_options, command: Command) => {
-    const config = withProject(loadConfig(overridesFrom(command)))
+    const served = servedConfig(overridesFrom(command))
+    const { demo } = command.opts<ServeOptions>()
     const { createHost } = await import('../../host.js')
     const stopped = stopSignal(cli.terminal)
-    const host = await started(createHost, config)
-    cli.terminal.note(banner(config, host.url))
+    const host = await started(createHost, served.config, cli.terminal)
+    cli.terminal.note(banner(served, host.url))
+    const leaving = new AbortController()
+    if (demo && mayDemonstrate(served)) void show(served.config, host.url, cli.terminal, leaving.signal)
     await stopped
+    leaving.abort()
     await host.stop()
     cli.exit(EXIT.ok)
   })
 }
 
+/** The host serves whether it can be shown or not. */
+async function show(config: Config, url: string, terminal: Terminal, signal: AbortSignal): Promise<void> {
+  try {
+    const client = new AssayClient({ url, key: config.apiKey ?? (await readLocalKey(config.data)) })
+    await demonstrate({ client, terminal, command: commandHere(), signal })
+  } catch (error) {
+    if (!signal.aborted) terminal.note(`the demonstration could not be shown: ${printable(String(error))}`)
+  }
+}
+
+type CreateHost<H> = (config: Config, parts: HostParts) => Promise<H>
+
 /** A host that listens, or the reason why there is none, in words meant for whoever started it. */
 async function started<H extends { start(): Promise<void>; stop(): Promise<void> }>(
-  createHost: (config: Config) => Promise<H>,
+  createHost: CreateHost<H>,
   config: Config,
+  terminal: Terminal,
 ): Promise<H> {
+  const log = terminal.isLive ? prettyLog(terminal.note, config.log.level, systemClock) : undefined
   let host: H | undefined
   try {
-    host = await createHost(config)
+    host = await createHost(config, { ...(log && { log }) })
     await host.start()
     return host
   } catch (error) {
     await host?.stop()
+    const why = whyNotStarted(error, config)
+    if (why !== undefined) throw new StartRefused(why, { cause: error })
     if (explainError(error) !== undefined || isBug(error)) throw error
     throw new StartRefused((error as Error).message, { cause: error })
   }
@@ -71,14 +101,6 @@ function overridesFrom(command: Command): Overrides {
   return Object.fromEntries(given)
 }
 
-/** Without a project the host serves the examples, so that there is something to run. */
-const withProject = (config: Config): Config =>
-  config.project === undefined
-    ? { ...config, project: examples, agents: { ...config.agents, project: examples } }
-    : config
-const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
-const examples = path.join(root, 'examples/hello')
-
 /** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
 function stopSignal(terminal: Terminal): Promise<void> {
   return new Promise(resolve => {
@@ -92,42 +114,4 @@ function stopSignal(terminal: Terminal): Promise<void> {
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
   })
-}
-
-function banner(config: Config, url: string): string {
-  const { database } = config
-  const stored =
-    database.kind === 'sqlite' ? database.file : database.kind === 'postgres' ? 'PostgreSQL' : 'memory only'
-  const key = config.apiKey === undefined ? `in ${localKeyFile(config.data)}` : 'from ASSAY_API_KEY'
-  const line = (name: string, value: string) => `  ${pc.dim(name.padEnd(9))} ${value}`
-  return [
-    `${pc.bold('assay')} is serving at ${pc.cyan(url)}`,
-    line('data', config.data),
-    line('database', stored),
-    line('workflows', workflowsOf(config)),
-    line('model', modelOf(config)),
-    line('key', key),
-    line('try', `${commandHere()} ${config.project === examples ? 'run hello --wait' : 'workflows list'}`),
-  ].join('\n')
-}
-
-function workflowsOf({ project }: Config): string {
-  if (project === undefined) return 'none'
-  const folder = path.join(project, 'workflows')
-  return project === examples ? `${folder} (examples; --project FOLDER serves yours)` : folder
-}
-
-/** What to type in this folder to get this very program: the file of a clone, or what an installation offers. */
-function commandHere(): string {
-  const [folder, installed] = root.split(`${path.sep}node_modules${path.sep}`)
-  if (installed === undefined) return path.relative('', path.join(root, 'bin/assay'))
-  const isInstalledHere = !path.relative(folder as string, process.cwd()).startsWith('..')
-  return isInstalledHere ? 'npx assay' : 'assay'
-}
-
-function modelOf({ agents }: Config): string {
-  const { provider, model } = agents.models.worker
-  return agents.models.providers[provider]?.kind === 'scripted'
-    ? 'scripted: offline, for trying things out'
-    : `${provider}:${model}`
 }
