@@ -42,6 +42,7 @@ import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { createInspector } from './probes/inspector.js'
 import { type Registrar, registerProject } from './project/register.js'
+import { createReload, type Reloaded } from './reload.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
@@ -61,6 +62,8 @@ export interface Host {
   readonly url: string
   readonly engine: Engine
   start(): Promise<void>
+  /** Takes up what has changed in the project since, all of it or nothing. */
+  reload(): Promise<Reloaded>
   /** Takes no new work, finishes what is in hand, gives its claims back. */
   stop(): Promise<void>
 }
@@ -106,7 +109,7 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 }
 
 /** Opens the parts from the ground up, noting how each is closed. */
-async function compose(config: Config, parts: HostParts, opened: Opened) {
+export async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
@@ -181,15 +184,23 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({ engine, ...edge, ...journal, tenants: eraser, serving, fixtures: () => fixtures, routes })
   opened.push(() => app.close())
+  const register = async () => {
+    if (config.project === undefined) return
+    const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
+    if (problems.length > 0) throw new ConfigError(problems)
+  }
+  const reload = createReload(config, async () => {
+    await house.tools.reload()
+    await house.catalog.refresh()
+    await register()
+  })
   const registerWorkflows = async () => {
-    if (config.project !== undefined) {
-      const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
-      if (problems.length > 0) throw new ConfigError(problems)
-    }
+    await reload.begin()
+    await register()
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
+  return { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows, reload }
 }
 
 const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
@@ -288,7 +299,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
+  { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows, reload }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -327,6 +338,7 @@ function runningHost(
         throw error
       })
     },
+    reload: () => reload.again(),
     stop: closeAll,
   }
 }

@@ -31,7 +31,8 @@ function listenText(code: string, host: string, port: number): string {
 function databaseText(code: string, message: string, { url }: Extract<Database, { kind: 'postgres' }>): string {
   const { host, pathname } = URL.canParse(url) ? new URL(url) : { host: '', pathname: '' }
   const place = host === '' ? 'PostgreSQL' : `PostgreSQL at ${host}`
-  if (code.startsWith('28')) return `${place} does not let this user in (${message}); correct user and password of the URL`
+  if (code.startsWith('28'))
+    return `${place} does not let this user in (${message}); correct user and password of the URL`
   if (code === '3D000') return `${place} has no database ${pathname.slice(1)}; make it, or correct the URL`
   if (/^E[A-Z]+$/.test(code))
     return `${place} does not answer (${code}); start it, or correct --database or ASSAY_DATABASE`

@@ -47,6 +47,12 @@ function scriptReader(file: string | undefined): () => Promise<Script> {
   }
 }
 
+/** What is wrong with a script; undefined when nothing is. */
+export async function checkScript(file: string): Promise<string | undefined> {
+  const script = await scriptReader(file)()
+  return script.ok ? undefined : script.problem
+}
+
 async function readScript(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8')

@@ -1,10 +1,16 @@
 import { execFile } from 'node:child_process'
+import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Code that the operator wrote for this host: the one place that imports what is not known beforehand. */
+/**
+ * Code that the operator wrote for this host: the one place that imports what is not known beforehand. A file that was
+ * changed is another module; what it imports itself is loaded once.
+ */
 export async function loadModule(file: string): Promise<unknown> {
-  const module: { readonly default?: unknown } = await import(pathToFileURL(file).href)
+  const place = pathToFileURL(file)
+  place.search = String((await stat(file)).mtimeMs)
+  const module: { readonly default?: unknown } = await import(place.href)
   return module.default
 }
 

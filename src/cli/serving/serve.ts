@@ -7,14 +7,15 @@ import type { HostParts } from '../../ground.js'
 import { flagOf, SETTINGS, type Setting } from '../../project/settings.js'
 import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
-import { banner } from '../serving/banner.js'
-import { demonstrate, mayDemonstrate } from '../serving/demonstration.js'
-import { commandHere, servedConfig } from '../serving/served-config.js'
-import { whyNotStarted } from '../serving/why-not-started.js'
 import { EXIT } from '../terminal/exit-code.js'
 import { explainError, StartRefused } from '../terminal/explain.js'
 import { prettyLog } from '../terminal/pretty-log.js'
 import { printable, type Terminal } from '../terminal/terminal.js'
+import { banner } from './banner.js'
+import { demonstrate, mayDemonstrate } from './demonstration.js'
+import { commandHere, servedConfig } from './served-config.js'
+import { takeUpChanges } from './take-up-changes.js'
+import { whyNotStarted } from './why-not-started.js'
 
 /** Settings without a flag of their own here: `data` is global, and a key on a command line would be seen by others. */
 const NO_FLAG = new Set(['data', 'apiKey', 'dataKey'])
@@ -23,25 +24,34 @@ const flagged = Object.keys(SETTINGS).filter(setting => !NO_FLAG.has(setting))
 type ServeOptions = { readonly demo: boolean }
 
 export function addServe(program: Command, cli: Cli): void {
-  const serve = program
-    .command('serve')
-    .description('run the host until it is told to stop')
-    .option('--no-demo', 'without a project: do not make the two runs that show what this is')
-  for (const setting of flagged) serve.addOption(optionFor(setting))
-  serve.action(async (_options, command: Command) => {
-    const served = servedConfig(overridesFrom(command))
-    const { demo } = command.opts<ServeOptions>()
-    const { createHost } = await import('../../host.js')
-    const stopped = stopSignal(cli.terminal)
-    const host = await started(createHost, served.config, cli.terminal)
-    cli.terminal.note(banner(served, host.url))
-    const leaving = new AbortController()
-    if (demo && mayDemonstrate(served)) void show(served.config, host.url, cli.terminal, leaving.signal)
-    await stopped
-    leaving.abort()
-    await host.stop()
-    cli.exit(EXIT.ok)
-  })
+  const serve = addHosting(program.command('serve').description('run the host until it is told to stop'))
+  const dev = addHosting(program.command('dev').description('the same, and take up what changes in the project'))
+  serve.action(async (_options, command: Command) => run(command, cli, false))
+  dev.action(async (_options, command: Command) => run(command, cli, true))
+}
+
+function addHosting(command: Command): Command {
+  command.option('--no-demo', 'without a project: do not make the two runs that show what this is')
+  for (const setting of flagged) command.addOption(optionFor(setting))
+  return command
+}
+
+/** Hosts until it is told to stop. */
+async function run(command: Command, cli: Cli, takesUpChanges: boolean): Promise<void> {
+  const served = servedConfig(overridesFrom(command))
+  const { demo } = command.opts<ServeOptions>()
+  const { createHost } = await import('../../host.js')
+  const stopped = stopSignal(cli.terminal)
+  const host = await started(createHost, served.config, cli.terminal)
+  cli.terminal.note(banner(served, host.url))
+  const leaving = new AbortController()
+  const watching = takesUpChanges ? await takeUpChanges(served.config, host, cli.terminal) : undefined
+  if (demo && mayDemonstrate(served)) void show(served.config, host.url, cli.terminal, leaving.signal)
+  await stopped
+  leaving.abort()
+  await watching?.stop()
+  await host.stop()
+  cli.exit(EXIT.ok)
 }
 
 /** The host serves whether it can be shown or not. */
