@@ -46,6 +46,7 @@ import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
+import { createReload, type Reloaded } from './reload.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
@@ -66,6 +67,8 @@ export interface Host {
   readonly engine: Engine
   load(): Promise<HostLoad>
   start(): Promise<void>
+  /** Takes up what has changed in the project since, all of it or nothing. */
+  reload(): Promise<Reloaded>
   /** Takes no new work, finishes what is in hand, gives its claims back. */
   stop(): Promise<void>
 }
@@ -111,7 +114,7 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 }
 
 /** Opens the parts from the ground up, noting how each is closed. */
-async function compose(config: Config, parts: HostParts, opened: Opened) {
+export async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
@@ -192,16 +195,24 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({ engine, ...edge, ...journal, tenants: eraser, serving, fixtures: () => fixtures, routes })
   opened.push(() => app.close())
+  const register = async () => {
+    if (config.project === undefined) return
+    const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
+    if (problems.length > 0) throw new ConfigError(problems)
+  }
+  const reload = createReload(config, async () => {
+    await house.tools.reload()
+    await house.catalog.refresh()
+    await register()
+  })
   const registerWorkflows = async () => {
-    if (config.project !== undefined) {
-      const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
-      if (problems.length > 0) throw new ConfigError(problems)
-    }
+    await reload.begin()
+    await register()
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
   const load = loadOf(engine, app, ground)
-  return { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
+  return { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows, reload }
 }
 
 const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
@@ -318,7 +329,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
+  { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows, reload }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -358,6 +369,7 @@ function runningHost(
         throw error
       })
     },
+    reload: () => reload.again(),
     stop: closeAll,
   }
 }
