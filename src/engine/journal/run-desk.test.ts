@@ -9,7 +9,7 @@ async function rig(...ids: string[]) {
   const store = new MemoryStore()
   for (const id of ids) {
     const body = Buffer.from(id)
-    const content = { tenant: 'acme', contentId: id, runId: null, body, text: id, sealed: false }
+    const content = { tenant: 'acme', contentId: id, runId: null, body, text: id, sealed: false, pieces: 0 }
     const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id, op: 'put' as const, tags: [], at: 1 }
     const write = { ...key, expiresAt: null, content, hash: sha256(body), contentType: null, ifMatch: null }
     await store.writeOutside('acme', [write], null)
@@ -61,7 +61,7 @@ describe('what a run is shown of its files', () => {
       ['a.md', Buffer.from('text')],
       ['b.png', Buffer.from([0, 255])],
     ] as const) {
-      const content = { tenant: 'acme', contentId: id, runId: null, body, text: null, sealed: false }
+      const content = { tenant: 'acme', contentId: id, runId: null, body, text: null, sealed: false, pieces: 0 }
       const key = { space: 'workspace' as const, scope: '', ref: '', id, op: 'put' as const, tags: [], at: 1 }
       const write = { ...key, expiresAt: null, content, hash: sha256(body), contentType: 'x/y', ifMatch: null }
       await store.writeOutside('acme', [write], null)
@@ -110,7 +110,7 @@ describe('a scope that is full, and words that are looked for', () => {
     const store = new MemoryStore()
     const body = Buffer.from('snow')
     const written = Array.from({ length: 450 }, (_, i) => {
-      const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text: 'snow', sealed: false }
+      const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text: 'snow', sealed: false, pieces: 0 }
       const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id: `k${i}`, op: 'put' as const, tags: [] }
       const about = { at: 1, expiresAt: null, content, hash: sha256(body), bytes: 4, contentType: null, ifMatch: null }
       return { ...key, ...about }

@@ -8,6 +8,7 @@ import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared }
 import type { JournalKeeping, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
 import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
+import { PIECE_BYTES } from './masking.js'
 import { foundInTurn, type ScopeDeps, scopePages } from './scope-pages.js'
 
 export type DeskSettings = {
@@ -174,8 +175,13 @@ async function shown(deps: RunDeskDeps, tenant: string, space: Space, rows: read
   return { ok: true, entries, read: readOf(space, rows) }
 }
 
+/** Of a file. What is longer is kept in pieces, and read by what reads it bit by bit. */
+const MOST_READ = PIECE_BYTES
+
 /** What was destroyed on purpose, and what is no text, is not passed over: whoever reads is told so. */
-async function wordsOfRow(deps: RunDeskDeps, tenant: string, { contentId, contentType, bytes }: WriteRow) {
+async function wordsOfRow(deps: RunDeskDeps, tenant: string, { contentId, contentType, bytes, space }: WriteRow) {
+  if (space === 'workspace' && bytes > MOST_READ)
+    return { content: '', problem: `it is too long to be read here: ${bytes} bytes, and no more than ${MOST_READ} are` }
   const content = contentId === null ? undefined : await deps.store.readContent(tenant, contentId)
   if (content === undefined) return { content: '', problem: 'its content was destroyed' }
   const text = textOfBytes(await openContent(deps, content))

@@ -71,6 +71,8 @@ export type Content = {
   /** The run it was made for; null outside of runs. */
   readonly runId: string | null
   readonly body: Uint8Array
+  /** How many pieces it is in, of which the body is the list (`PieceStore`); 0 where the body is all of it. */
+  readonly pieces: number
   /** Words to be found by; null where the body is sealed, or no text. */
   readonly text: string | null
   readonly sealed: boolean

@@ -8,8 +8,20 @@ SELECT space, head, horizon, entries FROM assay.journal_scopes
 SELECT assay.keep_content($1::jsonb)
 
 -- name: readContent
-SELECT run_id AS "runId", sealed, text_is_body AS "textIsBody", text, body FROM assay.journal_contents
+SELECT run_id AS "runId", sealed, text_is_body AS "textIsBody", text, body, pieces FROM assay.journal_contents
  WHERE tenant = $1 AND content_id = $2
+
+-- name: keepPiece
+SELECT assay.keep_piece($1, $2, $3, $4, $5, $6::bytea)
+
+-- name: readPiece
+SELECT body FROM assay.journal_pieces WHERE tenant = $1 AND content_id = $2 AND piece = $3
+
+-- name: dropUpload
+DELETE FROM assay.journal_uploads WHERE tenant = $1 AND content_id = $2
+
+-- name: collectUploads
+SELECT assay.collect_uploads($1, $2) AS collected
 
 -- part: write
 w.run_id AS "runId", w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, w.expires_at AS "expiresAt",

@@ -2,11 +2,24 @@
 SELECT head, horizon, entries FROM journal_scopes WHERE tenant = ? AND space = ? AND scope = ?;
 
 -- name: keepContent
-INSERT INTO journal_contents (tenant, content_id, run_id, hash, sealed, text_is_body, words, text, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO journal_contents (tenant, content_id, run_id, hash, sealed, text_is_body, words, text, body, pieces)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: keepPiece
+INSERT INTO journal_pieces (tenant, content_id, piece, hash, at, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: piece
+SELECT body FROM journal_pieces WHERE tenant = ? AND content_id = ? AND piece = ?;
+
+-- name: dropUpload
+DELETE FROM journal_uploads WHERE tenant = ? AND content_id = ?;
+
+-- name: collectUploads
+DELETE FROM journal_uploads WHERE (tenant, content_id) IN (
+  SELECT tenant, content_id FROM journal_uploads WHERE at < ? ORDER BY at LIMIT ?);
 
 -- name: content
-SELECT run_id, sealed, text_is_body, text, body FROM journal_contents WHERE tenant = ? AND content_id = ?;
+SELECT run_id, sealed, text_is_body, text, body, pieces FROM journal_contents WHERE tenant = ? AND content_id = ?;
 
 -- part: row
 w.run_id AS runId, w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, w.expires_at AS expiresAt,
@@ -222,7 +235,14 @@ DELETE FROM journal_contents WHERE run_id = ? AND NOT EXISTS (
   SELECT 1 FROM journal_writes w
    WHERE w.tenant = journal_contents.tenant AND w.content_id = journal_contents.content_id);
 
--- Of an erased tenant a limited number at a time.
+-- Of an erased tenant a limited number at a time. Pieces go before what they belong to, which would take all of its own along.
+
+-- name: erasePieces
+DELETE FROM journal_pieces WHERE rowid IN (SELECT rowid FROM journal_pieces WHERE tenant = ? LIMIT ?);
+
+-- name: eraseUploads
+DELETE FROM journal_uploads WHERE (tenant, content_id) IN (
+  SELECT tenant, content_id FROM journal_uploads WHERE tenant = ? LIMIT ?);
 
 -- name: erasePublished
 DELETE FROM journal WHERE (scope_id, pos) IN (
