@@ -136,4 +136,34 @@ describe('a scope that is full, and words that are looked for', () => {
     expect(await desk.search(seat, 'memory', { query: 'snow', limit: 3 })).toMatchObject({ entries: [{}, {}, {}] })
     expect(told).toEqual(['acme', 1_000 + 3 * 4 * 10])
   })
+
+  it('is full also with what gates hold of this run and of those above it', async () => {
+    const asked: object[] = []
+    const store = new MemoryStore()
+    store.countEntries = async (_tenant, _space, _scope, held = []) => {
+      asked.push(held)
+      return held.length === 0 ? 4 : 10
+    }
+    const settings = { maxBytes: { memory: 9, workspace: 9 }, maxEntries: { memory: 10, workspace: 9 }, fullText: true }
+    const deps = { store, vault: glassVault, redact: { text: (text: string) => text }, turns: NO_TURNS }
+    const runs = [
+      { runId: 'r', before: 7 },
+      { runId: 'above', before: 3 },
+    ]
+    const view = [{ scope: 'team', upTo: 4, runs, at: 2 }]
+    const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { scope: 'team', view } } } as never
+    const entry = { space: 'memory' as const, ref: 'notes', id: 'one more', content: 'x', tags: [] }
+    const one = { ...settings, maxEntries: { memory: 6, workspace: 9 } }
+    expect(await createRunDesk({ ...deps, settings: one }).put(seat, entry)).toEqual({
+      ok: false,
+      message: expect.stringContaining('there are 6 already'),
+    })
+    const roomy = { ...settings, maxEntries: { memory: 11, workspace: 9 } }
+    expect(await createRunDesk({ ...deps, settings: roomy }).put(seat, entry)).toMatchObject({ ok: true })
+    expect(asked).toEqual([[], runs, [], runs])
+    // So far below it, nothing that the logs can have told of fills it up.
+    const wide = { ...settings, maxEntries: { memory: 5_000, workspace: 9 } }
+    expect(await createRunDesk({ ...deps, settings: wide }).put(seat, entry)).toMatchObject({ ok: true })
+    expect(asked).toHaveLength(5)
+  })
 })

@@ -1,4 +1,4 @@
-import { forkScope, runScope, SPACES, type Space } from '../../core/journal/place.js'
+import { forkScope, type LayerBefore, runScope, SPACES, type Space } from '../../core/journal/place.js'
 import type { Content, Key, OutsideResult, OutsideWrite, ScopeRow, StreamEvent } from '../../engine/ports/journal.js'
 import { hashOfBody } from '../journal-content.js'
 import { keyOf } from '../journal-reads.js'
@@ -16,6 +16,7 @@ import {
   type Scope,
   scopeOf,
   setScope,
+  writeNamed,
 } from './journal-tables.js'
 import { dropUpload, lengthOf, partsOf } from './pieces.js'
 import { addTo, type Tables } from './tables.js'
@@ -87,6 +88,28 @@ function toldOutside(journal: JournalTables, tenant: string, outside: OutsideWri
 
 export const entriesOf = ({ rows }: Scope): number =>
   rows.filter(({ until, write }) => until === null && write.op === 'put').length
+
+/** Keys that have no put in the scope, and that these runs will put there if gates let them. */
+export function heldKeys(journal: JournalTables, scope: Scope, held: readonly LayerBefore[]): ReadonlySet<string> {
+  const { tenant, space, scope: name } = scope
+  const layered = held.flatMap(({ runId }) =>
+    (journal.layers.get(runId) ?? []).flatMap(row => {
+      const write = row.left === null && row.scope === name ? writeNamed(journal, row.write) : undefined
+      return write ? [write] : []
+    }),
+  )
+  const [own] = held
+  const since = (own && journal.writes.get(own.runId))?.filter(
+    ({ scope: to, sequence }) => to === name && own !== undefined && sequence >= own.before,
+  )
+  const keys = new Set<string>()
+  for (const write of [...layered, ...(since ?? [])]) {
+    if (write.tenant !== tenant || write.space !== space) continue
+    if (write.op === 'put' && latestOf(scope, write)?.write.op !== 'put') keys.add(keyOf(write))
+    else keys.delete(keyOf(write))
+  }
+  return keys
+}
 
 export function scopesOf(journal: JournalTables, tenant: string, space: Space, after?: string): ScopeRow[] {
   const scopes = [...journal.scopes.values()].filter(

@@ -1,4 +1,10 @@
-import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import {
+  type AttemptBefore,
+  type LayerBefore,
+  type Reach,
+  type Space,
+  WORKSPACE_SCOPE,
+} from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -21,7 +27,7 @@ import { tagWord } from '../journal-words.js'
 import { refuseControls } from '../storable-text.js'
 import { refuseErased } from './erasures.js'
 import { sharedBy } from './journal-commit.js'
-import { collect, destroy, entriesOf, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
+import { collect, destroy, entriesOf, heldKeys, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
 import { contentKey, type Published, publishedIn, scopeOf, toRow, wordsOfWrite, writeNamed } from './journal-tables.js'
 import { collectUploads, dropUpload, keepPiece } from './pieces.js'
 import { emptyTables, type Tables } from './tables.js'
@@ -43,8 +49,10 @@ export class MemoryJournal implements Journal, JournalKeeping, PieceStore {
     }
   }
 
-  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
-    return entriesOf(scopeOf(this.tables.journal, tenant, space, scope))
+  async countEntries(tenant: string, space: Space, scope: string, held: readonly LayerBefore[] = []): Promise<number> {
+    const { journal } = this.tables
+    const found = scopeOf(journal, tenant, space, scope)
+    return entriesOf(found) + heldKeys(journal, found, held).size
   }
 
   async keepContent(content: Content): Promise<void> {

@@ -1,4 +1,10 @@
-import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import {
+  type AttemptBefore,
+  type LayerBefore,
+  type Reach,
+  type Space,
+  WORKSPACE_SCOPE,
+} from '../../core/journal/place.js'
 import { MissingContent } from '../../engine/ports/event-log.js'
 import type {
   Content,
@@ -43,8 +49,17 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
     return { memory: head('memory'), workspace: head('workspace') }
   }
 
-  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
-    return (await this.#scope(tenant, space, scope))?.entries ?? 0
+  async countEntries(tenant: string, space: Space, scope: string, held: readonly LayerBefore[] = []): Promise<number> {
+    const entries = (await this.#scope(tenant, space, scope))?.entries ?? 0
+    if (held.length === 0) return entries
+    const counted = await this.queries.readOne<{ keys: number }>(
+      SQL.countHeld,
+      tenant,
+      space,
+      scope,
+      JSON.stringify(held),
+    )
+    return entries + (counted?.keys ?? 0)
   }
 
   async keepContent(content: Content): Promise<void> {

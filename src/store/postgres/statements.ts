@@ -81,6 +81,7 @@ const TEXTS = {
     'dropUpload',
     'collectUploads',
     'ownEntries',
+    'countHeld',
     'publishedEntry',
     'entryOfAttempt',
     'listEntries',

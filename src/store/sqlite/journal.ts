@@ -1,4 +1,10 @@
-import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import {
+  type AttemptBefore,
+  type LayerBefore,
+  type Reach,
+  type Space,
+  WORKSPACE_SCOPE,
+} from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -38,8 +44,10 @@ export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeep
     }
   }
 
-  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
-    return headIn(this.reader, tenant, space, scope).entries
+  async countEntries(tenant: string, space: Space, scope: string, held: readonly LayerBefore[] = []): Promise<number> {
+    const { entries } = headIn(this.reader, tenant, space, scope)
+    if (held.length === 0) return entries
+    return entries + Number(this.reader.get(SQL.journal.held, tenant, space, scope, JSON.stringify(held))?.keys)
   }
 
   keepContent(content: Content): Promise<void> {

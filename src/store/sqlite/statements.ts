@@ -96,6 +96,7 @@ export const SQL = {
   checkpoints: read('checkpoints', ['list', 'latest', 'taken', 'add', 'sealRuns', 'sealPurged']),
   journal: read('journal', [
     'head',
+    'held',
     'keepContent',
     'keepPiece',
     'piece',

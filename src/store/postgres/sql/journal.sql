@@ -55,6 +55,24 @@ CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = j.wr
 -- One number, looked up once.
 j.scope_id = (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3)
 
+-- name: countHeld
+-- Keys that have no put in the scope, and would: $1 tenant, $2 space, $3 scope, $4 the runs.
+SELECT count(*) AS keys
+  FROM (SELECT ref, id, max(write_id) AS write_id FROM (
+          SELECT l.ref, l.id, l.write_id
+            FROM jsonb_array_elements($4::jsonb) r(v)
+           CROSS JOIN LATERAL (SELECT * FROM assay.journal_layers k
+                                WHERE k.run_id = r.v->>'runId' AND k.left_seq IS NULL OFFSET 0) l
+           WHERE l.tenant = $1 AND l.space = $2 AND l.scope = $3
+           UNION ALL
+          SELECT w.ref, w.id, w.write_id FROM assay.journal_writes w
+           WHERE w.run_id = $4::jsonb->0->>'runId' AND w.seq >= ($4::jsonb->0->>'before')::bigint
+             AND w.tenant = $1 AND w.space = $2 AND w.scope = $3) a GROUP BY ref, id) h
+ CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = h.write_id AND k.op = 'put' OFFSET 0) w
+ WHERE NOT EXISTS (
+   SELECT 1 FROM assay.journal j JOIN assay.journal_writes p ON p.write_id = j.write_id AND p.op = 'put'
+    WHERE {of_scope} AND j.ref = h.ref AND j.id = h.id AND j.until IS NULL)
+
 -- name: publishedEntry
 SELECT {write} FROM assay.journal j {its_write}
  WHERE {of_scope} AND j.ref = $5 AND j.id = $6 AND j.pos <= $4 ORDER BY j.pos DESC LIMIT 1
