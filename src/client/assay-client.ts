@@ -104,6 +104,7 @@ export class AssayClient {
       method: 'POST',
       path: '/v1/runs',
       body: Object.keys(files).length === 0 ? request : formOf(request, files),
+      isLong: Object.keys(files).length > 0,
       headers: { 'idempotency-key': idempotencyKey },
     })
   }

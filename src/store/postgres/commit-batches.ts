@@ -12,6 +12,7 @@ import { responseKey } from '../response-rules.js'
 import { type Connections, StatementFault } from './connections.js'
 import { journaledIn } from './journaled.js'
 import { SQL } from './statements.js'
+import { isWithoutContent } from './trouble.js'
 
 type Entry = {
   readonly commit: Commit
@@ -174,7 +175,7 @@ function settle({ resolve, reject }: Entry, error: unknown): void {
   if (!(cause instanceof pg.DatabaseError)) reject(error)
   else if (cause.code === 'AW409')
     resolve({ kind: 'workspace-conflict', ...(JSON.parse(cause.detail ?? '{}') as Omit<Conflict, 'kind'>) })
-  else if (cause.code === 'AC404') reject(new MissingContent(cause.message, { cause }))
+  else if (isWithoutContent(cause)) reject(new MissingContent(cause.message, { cause }))
   else reject(unverified(error) ?? error)
 }
 
