@@ -30,7 +30,7 @@ beforeAll(async () => {
     ['own', {}],
   ] as const) {
     const made = await two.client('b').createKey({ principal: name, scopes: [...scopes], ...more })
-    keys[name] = made.key
+    keys[name] = made.key!
   }
 })
 afterAll(async () => {
