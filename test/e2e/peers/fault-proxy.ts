@@ -53,6 +53,8 @@ export type PlannedFault = {
   readonly after?: number
   /** Only requests of that kind count. */
   readonly of?: Kind
+  /** After it nobody gets through any more, until `up`. */
+  readonly thenDown?: true
 }
 
 /** What a host asks its peer. */
@@ -191,6 +193,7 @@ export class FaultProxy {
     Object.assign(passed, { body: await bodyOf(request) })
     const exchange = { passed, request, response, after: planned?.after ?? 0 }
     await this.#commit(exchange, planned?.fault)
+    if (planned?.thenDown) this.down()
     if (planned === undefined) await this.#releaseLate()
   }
 

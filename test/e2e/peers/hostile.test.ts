@@ -69,6 +69,8 @@ async function tell({ lies }: Pick<Case, 'lies'>) {
     until('the run to end', async () => {
       const row = await a.store.readRun(null, runId)
       return row !== undefined && row.endedAt !== null ? row : undefined
+    }).catch(error => {
+      throw new Error(a.lines.map(({ text }) => text).join('\n'), { cause: error })
     })
   peer.tell(lies)
   sockets = []
@@ -117,7 +119,7 @@ function chainOf({ ending, heardAgain }: Case): readonly string[] {
     case 'refused':
       return [...began, `dispatch.failed ${ending.code}`]
     case 'lost':
-      return [...(ending.begun ? begun : began), `peer.silent ${ending.reason}`, `peer.lost ${ending.reason}`]
+      return [...(ending.begun ? begun : began), `peer.silent ${ending.first ?? ending.reason}`, `peer.lost ${ending.reason}`]
   }
 }
 
@@ -133,7 +135,7 @@ describe('a peer that lies', () => {
     expect(findingsOf(runs)).toEqual([])
   })
 
-  it.each(CASES)('P3, P7, P8, P9, R-MAP-10: $name', async given => {
+  it.each(CASES.map(given => [given.name, given] as const))('P3, P7, P8, P9, R-MAP-10: %s', async (_name, given) => {
     const { ending, unasked } = given
     const { runId, status, read, answers, runs, before, after, health, lines, variables } = await tell(given)
     const run = runOf(runs, runId)
@@ -145,7 +147,7 @@ describe('a peer that lies', () => {
     // Nothing that it says stands anywhere but in the place that is for it.
     const told = JSON.stringify(run.events.map(({ payload, secret }) => [payload, secret]))
     for (const word of ['forged', 'c.example', 'evil']) expect(told).not.toContain(word)
-    expect(told).not.toMatch(/\\u00(00|1b)/.test(String(answer)) ? /$^/ : /\\u0000|\\u001b/)
+    if (answer === UNTOUCHED || answer === ANSWER) expect(told).not.toMatch(/\\u00(00|1b)/)
     const ids = [...told.matchAll(/"childRunId":"([^"]*)"/g)].map(([, id]) => id)
     for (const id of ids) expect(id).toMatch(/^peer:beta\/[A-Za-z0-9_-]{1,128}$/)
     // A log of a hand-off is short, however long what was told.

@@ -1,6 +1,5 @@
 import type { ManualClock } from '../../../src/testing/manual-clock.js'
 
-/** As much as the clock is moved on at once when nothing happens by itself. */
 const STEP_MS = 500
 /** So many looks, a millisecond apart, at which nothing has moved: then nothing will before time passes. */
 const QUIET_LOOKS = 3
@@ -13,13 +12,15 @@ export type Surroundings = {
   /** Something is under way that needs no time to pass. */
   readonly isBusy: () => boolean
   readonly before?: () => Promise<void>
+  /** As much as the clock is moved on at once when nothing happens by itself. */
+  readonly stepMs?: number
 }
 
 /** Lets everything happen until `probe` is true; where nothing does, time passes. */
 export async function passing<T>(
   what: string,
   probe: () => T | Promise<T>,
-  { clock, moves, isBusy, before }: Surroundings,
+  { clock, moves, isBusy, before, stepMs = STEP_MS }: Surroundings,
 ): Promise<NonNullable<T>> {
   const end = performance.now() + DEADLINE_MS
   for (let quiet = 0, seen = -1; ; ) {
@@ -32,7 +33,7 @@ export async function passing<T>(
     quiet = moved === seen && !isBusy() ? quiet + 1 : 0
     seen = moved
     if (quiet < QUIET_LOOKS) continue
-    await clock.advance(STEP_MS)
+    await clock.advance(stepMs)
     quiet = 0
   }
 }

@@ -84,8 +84,9 @@ export class TwoHosts {
   }
 
   /** Lets everything happen, and time pass, until this is true. Whoever dies on the way comes again. */
-  until<T>(what: string, probe: () => T | Promise<T>): Promise<NonNullable<T>> {
+  until<T>(what: string, probe: () => T | Promise<T>, stepMs?: number): Promise<NonNullable<T>> {
     return passing(what, probe, {
+      ...(stepMs !== undefined && { stepMs }),
       clock: this.clock,
       moves: () => this.proxy.moves + this.a.moves + this.b.moves,
       isBusy: () => this.proxy.open > 0 || this.a.busy > 0 || this.b.busy > 0,
