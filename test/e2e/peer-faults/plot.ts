@@ -6,6 +6,10 @@ const OF_FAULTS = new Set(['assay.peer.silent', 'assay.peer.heard'])
 /** Fields of payloads that say when something was written, or are computed from ids. */
 const VARYING = /"(writtenAt|requestedAt|resolvedAt|decidedAt|effect|shownHash|traceparent|interruptId|key)":"[^"]*"/g
 
+/** The tag by which a run is found again, and how much time was left for it. */
+const EFFECT = /(assay-effect:)[\w-]+/g
+const REST = /"(runTimeoutMs)":\d+/g
+
 export type Beat = { readonly type: string; readonly nodeId: string | null; readonly said: string; readonly cause: string | null }
 
 /**
@@ -30,7 +34,7 @@ export function plotOf(runs: readonly CheckedRun[]): { readonly [run: string]: r
         kept(run).map(({ type, nodeId, payload, secret, causationId }) => ({
           type,
           nodeId: nodeId ?? null,
-          said: named(JSON.stringify([payload, secret ?? null])).replace(VARYING, '"$1":"-"'),
+          said: named(JSON.stringify([payload, secret ?? null])).replace(VARYING, '"$1":"-"').replace(EFFECT, '$1-').replace(REST, '"$1":0'),
           cause: causationId == null ? null : named(causationId),
         })),
       ])

@@ -77,7 +77,7 @@ describe('R-XHOST-2, P1, P3, P4: one fault at one point', () => {
     console.log(`${story.workflowId}: ${sweep.happened} of ${sweep.points().length} points, seed ${SEED}`)
     met += sweep.happened
     for (const side of ['a', 'b'] as const) expect(findingsOf(await two.stored(side))).toEqual([])
-    expect(sweep.failures).toEqual([])
+    expect(sweep.failures.length, sweep.failures.slice(0, 20).join('\n')).toBe(0)
     await two.stop()
   })
 

@@ -137,7 +137,9 @@ function differenceOf(clean: Telling['plot'], told: Telling['plot']): string {
     const at = beats.findIndex((beat, i) => JSON.stringify(beat) !== JSON.stringify(others[i]))
     if (at >= 0 || others.length !== beats.length) {
       const i = at < 0 ? beats.length : at
-      return `${name}[${i}]: ${JSON.stringify(others[i])} in place of ${JSON.stringify(beats[i])}`
+      const [was, is] = [beats[i], others[i]].map(beat => JSON.stringify(beat) ?? 'nothing')
+      const from = Math.max(0, [...was!].findIndex((letter, k) => letter !== is![k]) - 40)
+      return `${name}[${i}]: …${is!.slice(from, from + 160)} in place of …${was!.slice(from, from + 160)}`
     }
   }
   return 'none'
