@@ -40,7 +40,9 @@ import { Serving } from './http/serving.js'
 import { httpSettings } from './http-settings.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
+import { PeerClient } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
+import { peerProblems } from './project/peer-settings.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
@@ -120,6 +122,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     settings: deskSettings(config),
   })
   const house = await furnishAgents(config, ground, desk, programs, opened)
+  const hostId = await settleHostId(config.hostId, { store, ids })
+  const peers = openPeers(config, ground, hostId, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
@@ -151,6 +155,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
+      peers,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
       vault: tenantVault,
       desk,
@@ -175,7 +180,12 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house, configured, parts.unbounded)), webhooks, standards, verdicts }
+  const edge = {
+    ...(await edgeOf(config, ground, house, configured, hostId, parts.unbounded)),
+    webhooks,
+    standards,
+    verdicts,
+  }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
@@ -223,6 +233,15 @@ async function furnishAgents(
   return house
 }
 
+/** Other hosts, none of which may be this one. */
+function openPeers({ peers }: Config, { egress, secrets, clock }: Ground, hostId: string, opened: Opened): PeerClient {
+  const problems = peerProblems(peers, hostId)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const client = new PeerClient({ egress: egress.configured, secrets, clock, settings: peers, hostId })
+  opened.push(() => client.close())
+  return client
+}
+
 /** Memory and workspaces as keys get at them; runs do so on their own. */
 function journalDesks(config: Config, ground: Ground, vault: Vault, plans: () => Engine['plans']) {
   const { store, clock, ids, turns, secrets } = ground
@@ -267,6 +286,7 @@ async function edgeOf(
   { store, clock, ids, log, turns }: Ground,
   house: AgentHouse,
   configured: ApiKey,
+  hostId: string,
   unbounded: Unbounded = {},
 ) {
   return {
@@ -279,7 +299,7 @@ async function edgeOf(
     clock,
     ids,
     log,
-    config: await httpSettings(config, await settleHostId(config.hostId, { store, ids }), unbounded),
+    config: await httpSettings(config, hostId, unbounded),
     turns: unbounded.streams ? NO_TURNS : turns,
   }
 }

@@ -1,3 +1,4 @@
+import type { ForeignParent } from '../core/handoff/foreign-cause.js'
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { Fork } from '../core/replay/events.js'
@@ -84,6 +85,8 @@ export type RunRequest = {
   readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
   /** The trace to go on with, as it came; what is malformed counts for nothing. */
   readonly traceparent?: string
+  /** The run of another host that has started this one, and how deep this one is nested, over all hosts. */
+  readonly foreign?: { readonly parent: ForeignParent; readonly depth: number }
 }
 
 export type RunCommand =

@@ -127,7 +127,10 @@ export type StoredEvent = {
   readonly nodeId: string | null
   readonly payload: string
   readonly secret: string | null
+  /** Sequence, in the same log, of the event that led to this one. */
   readonly cause: number | null
+  /** Id of the event of another host that did, in place of `cause`; the payload names the host (R-XHOST-2). */
+  readonly foreignCause: string | null
   readonly at: number
   /** What was put to the run, on the first event it led to. Never shown; a replay is told the same. */
   readonly input: string | null

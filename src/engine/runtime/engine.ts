@@ -20,6 +20,7 @@ import type {
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { PeerTries } from '../effects/peer-tries.js'
 import { placesFor } from '../journal/new-run.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
@@ -27,6 +28,7 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
+import { NO_PEERS, type Peers } from '../ports/peers.js'
 import type { Performer } from '../ports/performer.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
@@ -37,11 +39,11 @@ import type { WorkflowRecord } from '../ports/workflows.js'
 import { missingRun } from '../queries/missing-run.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
-import { childFullness, unavailable } from './capacity.js'
+import { childFullness, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
 import { doubtsOf } from './doubts.js'
 import { Driver } from './effect-driver.js'
-import { Followers } from './followers.js'
+import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
@@ -74,6 +76,8 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
+  /** Other hosts; none, when absent. */
+  readonly peers?: Peers
   /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
   readonly turns?: TurnTaking
 }
@@ -155,7 +159,7 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
-    const { today = NOTHING_TODAY } = deps
+    const { today = NOTHING_TODAY, peers = NO_PEERS } = deps
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
@@ -166,6 +170,9 @@ export class Engine implements RunEngine {
         rules,
         hostId: () => this.#lease.hostId,
         unstored: new Map(),
+        peers,
+        tries: new PeerTries(clock),
+        wake: runId => this.#driver.wake(runId),
         today,
         recent,
         reuseAnswers: options.reuseAnswers,
@@ -301,7 +308,7 @@ export class Engine implements RunEngine {
   ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
     const row = await this.deps.store.readRun(tenant, runId)
     if (!row) return undefined
-    if (row.endedAt !== null && from >= row.length) return nothing()
+    if (row.endedAt !== null && from >= row.length) return nothingToFollow()
     return this.#followers.follow(runId, from, signal)
   }
 
@@ -312,14 +319,14 @@ export class Engine implements RunEngine {
     const known = await this.#plans.list(tenant ?? '')
     const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
     const record = await this.#plans.put(tenant, checked)
-    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
+    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps)) } }
   }
 
   checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const known = await this.#plans.list(tenant ?? '')
-    const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
+    const doubts = await doubtsOf(checked.plan, known, this.deps)
     return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
 
@@ -339,11 +346,8 @@ export class Engine implements RunEngine {
   }
 
   health(): Health {
-    const reasons: string[] = []
-    if (this.#phase !== 'running') reasons.push(`the host is ${this.#phase === 'new' ? 'starting' : this.#phase}`)
-    if (!this.#lease.isFirm) reasons.push('the lease could not be renewed in time')
-    if (this.deps.clock.monotonic() - this.#sweptAt > Math.max(10 * this.options.sweepMs, 10_000))
-      reasons.push('the sweep for due runs has stalled')
+    const sinceSweep = this.deps.clock.monotonic() - this.#sweptAt
+    const reasons = troubles(this.#phase, this.#lease.isFirm, sinceSweep, this.options.sweepMs)
     return { ok: reasons.length === 0, reasons, activeRuns: this.#cache.active }
   }
 
@@ -394,7 +398,3 @@ export class Engine implements RunEngine {
     return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
   }
 }
-
-const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-})

@@ -95,3 +95,8 @@ class Follower {
     this.#poked = false
   }
 }
+
+/** Of a run that has ended, for whoever has heard all of it. */
+export const nothingToFollow = (): AsyncIterable<readonly StoredEvent[]> => ({
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+})

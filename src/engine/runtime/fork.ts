@@ -136,7 +136,9 @@ async function branched(
   const { configurable, scopes, atRest: _, journal, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
-  const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
+  // A fork is nobody's child, on whichever host.
+  const { foreignParent: _parent, ...own } = start.started
+  const started = { ...own, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
   return decide(rules, { phase: 'absent', fork }, { ...start, started, ...(journal ? { journal } : {}) })
 }
 

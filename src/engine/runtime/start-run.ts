@@ -70,6 +70,7 @@ export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, 
     engineVersion: ENGINE_VERSION,
     owner: { tenant: request.tenant, principal: request.principal },
     traceparent: traceBegun(runId, request.traceparent),
+    ...(request.foreign ? { foreignParent: request.foreign.parent, depth: request.foreign.depth } : {}),
     ...('agentId' in request ? { agentSource: request.source } : {}),
     // What its tools may ask for, and its workers' (R-TOOL-4).
     ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),
@@ -86,13 +87,14 @@ export const unknownWork = (request: CreateRun): Refusal =>
   'agentId' in request ? unknownAgent(request.agentId) : unknownWorkflow(request.workflowId)
 
 const unknownAgent = (agentId: string): Refusal =>
-  refuse('validation_error', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
+  refuse('unknown_workflow', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
     field: 'agentId',
   })
 
+/** R-REST-17 */
 const unknownWorkflow = (workflowId: string): Refusal =>
   refuse(
-    'validation_error',
+    'unknown_workflow',
     `workflowId "${workflowId}" is not registered; register it with PUT /v1/workflows/${workflowId}`,
     { field: 'workflowId' } satisfies JsonObject,
   )

@@ -84,7 +84,9 @@ CREATE TABLE assay.events (
   hash text NOT NULL DEFAULT ''::text,
   salt text,
   erased text,
+  foreign_cause text,
   CONSTRAINT events_check CHECK (((cause >= 0) AND (cause < seq))),
+  CONSTRAINT events_check1 CHECK (((foreign_cause IS NULL) OR (cause IS NULL))),
   CONSTRAINT events_pkey PRIMARY KEY (run_id, seq),
   CONSTRAINT events_seq_check CHECK ((seq >= 0))
 );
@@ -565,7 +567,7 @@ CREATE FUNCTION assay.claim_purge(claimer text, now bigint, lease_ms bigint) RET
 CREATE FUNCTION assay.collect_journal(older_than bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:bd35f5d06384e997f4a300d2c40dd5e8;
 CREATE FUNCTION assay.commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean, gates boolean, snapshots_kept boolean, webhook_ids text[], journaled jsonb DEFAULT '[]'::jsonb) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
-  AS md5:55015e99c176b1f1023e3da00aaaca09;
+  AS md5:b5036357a1f3e21607c0e7ae3edb2168;
 CREATE FUNCTION assay.definitions_immutable() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:bd6dd631e18bda52c5bfd2710a0a6cb9;
 CREATE FUNCTION assay.delete_purged(root text, deleter text, at_most bigint) RETURNS text LANGUAGE plpgsql SET search_path=assay, pg_temp

@@ -56,6 +56,7 @@ type PackedEvent = readonly [
   payload: string,
   secret: string | null,
   cause: number | null,
+  foreignCause: string | null,
   input: string | null,
   salt: string | null,
   hash: string,
@@ -125,8 +126,8 @@ export function unpackCommit(packed: PackedCommit): Commit {
 function packStream(stream: StreamAppend): PackedStream {
   const { runId, expected, epoch, status, wakeAt, create, head, snapshot } = stream
   const fields: SqlValue[] = []
-  for (const { type, nodeId, payload, secret, cause, input, salt, hash, at } of stream.events)
-    fields.push(type, nodeId, payload, secret, cause, input, salt, hash, at)
+  for (const { type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at } of stream.events)
+    fields.push(type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at)
   return [runId, expected, epoch, status, wakeAt, create ? packRun(create) : null, fields, head, snapshot ?? null]
 }
 
@@ -138,7 +139,7 @@ function unpackStream(packed: PackedStream): StreamAppend {
     epoch,
     status,
     wakeAt,
-    events: unpackAll(fields, 9, (event: PackedEvent, i) => unpackEvent(event, expected + i)),
+    events: unpackAll(fields, 10, (event: PackedEvent, i) => unpackEvent(event, expected + i)),
     head,
     ...(snapshot !== null && { snapshot }),
     ...(create && { create: unpackRun(create) }),
@@ -146,8 +147,8 @@ function unpackStream(packed: PackedStream): StreamAppend {
 }
 
 function unpackEvent(packed: PackedEvent, sequence: number): StoredEvent {
-  const [type, nodeId, payload, secret, cause, input, salt, hash, at] = packed
-  return { sequence, type, nodeId, payload, secret, cause, at, input, salt, hash, erased: null }
+  const [type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at] = packed
+  return { sequence, type, nodeId, payload, secret, cause, foreignCause, at, input, salt, hash, erased: null }
 }
 
 const packRun = (run: NewRun): PackedRun => [

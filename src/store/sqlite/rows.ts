@@ -54,6 +54,7 @@ export const toEvent = (row: SqlRow): StoredEvent => ({
   payload: row.payload as string,
   secret: row.secret as Text,
   cause: row.cause as Int,
+  foreignCause: row.foreign_cause as Text,
   at: row.at as number,
   input: row.input as Text,
   salt: row.salt as Text,

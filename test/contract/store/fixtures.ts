@@ -20,6 +20,7 @@ export const event = (sequence: number, over: Partial<StoredEvent> = {}): Stored
   payload: `{"n":${sequence}}`,
   secret: null,
   cause: sequence === 0 ? null : sequence - 1,
+  foreignCause: null,
   at: T0 + sequence,
   input: sequence === 0 ? '{"type":"StartRun"}' : null,
   salt: `salt-${sequence}`,

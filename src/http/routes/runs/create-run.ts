@@ -8,6 +8,7 @@ import { unavailableAnswer } from '../../framework-error.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
+import { CAUSATION_CARRIER, causedBy } from '../../causation.js'
 import { TRACE_HEADER, traceOf } from '../../trace-header.js'
 import { explainFiles, putBack, takeIn } from './uploads.js'
 
@@ -25,10 +26,12 @@ export const createRun = (edge: Edge): Route =>
       { name: 'X-Dedup', description: '`enforce` refuses a second active run of the same scopeId' },
       { name: 'X-Force-Engine-Version', description: 'Test keys only' },
       TRACE_HEADER,
+      CAUSATION_CARRIER,
     ],
     responses: { 201: { description: 'The run is durable and has started', schema: CreateRunAnswer } },
     refusals: [
       'validation_error',
+      'unknown_workflow',
       'unsupported_mock_provider',
       'unsupported_force_engine_version',
       'mock_provider_forbidden',
@@ -48,7 +51,7 @@ export const createRun = (edge: Edge): Route =>
 
 /** Files that came along are written first, and removed again where no run is made of them. */
 async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, receipt: MakeReceipt | undefined) {
-  const request = toCreateRun(call)
+  const request = toCreateRun(edge, call)
   const taken = await takeIn(edge, call.caller, request.inputs, call.uploads)
   if ('code' in taken) return { ok: false, refusal: taken } as const
   const inputs = { ...request.inputs, ...taken.inputs }
@@ -140,16 +143,16 @@ function dedupRefusal(header: string | string[] | undefined, scopeId: string | u
     : refuse('validation_error', 'X-Dedup must be "enforce" or left out.')
 }
 
-function toCreateRun(call: Call<CreateRunBody>): CreateRun {
+function toCreateRun(edge: Edge, call: Call<CreateRunBody>): CreateRun {
   const { workflowId, agentId } = call.body
-  const request = toRequest(call)
+  const request = toRequest(edge, call)
   // R-LIVE-24, R-MANIF-4. The schema of the body demands one of the two.
   return agentId === undefined
     ? { ...request, workflowId: workflowId as string }
     : { ...request, agentId, source: 'run-api' }
 }
 
-function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
+function toRequest({ config }: Edge, { body, caller, request }: Call<CreateRunBody>): RunRequest {
   return {
     tenant: caller.tenant,
     principal: caller.principal,
@@ -163,5 +166,6 @@ function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
     ...(body.assay?.memoryScope === undefined ? undefined : { memoryScope: body.assay.memoryScope }),
     ...(request.headers['x-dedup'] === 'enforce' ? { exclusiveScope: true } : undefined),
     ...traceOf(request),
+    ...causedBy(request, caller, config.peers),
   }
 }

@@ -131,7 +131,7 @@ function appendEvents(
 function appendEvent(
   db: Connection,
   runId: string,
-  { sequence, type, nodeId, payload, secret, cause, input, salt, hash, at }: StoredEvent,
+  { sequence, type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at }: StoredEvent,
   epoch: number,
   appendId: string | null,
 ): void {
@@ -144,6 +144,7 @@ function appendEvent(
     payload,
     secret,
     cause,
+    foreignCause,
     input,
     salt,
     hash,
