@@ -6,9 +6,9 @@ const OF_FAULTS = new Set(['assay.peer.silent', 'assay.peer.heard'])
 /** Fields of payloads that say when something was written, or are computed from ids. */
 const VARYING = /"(writtenAt|requestedAt|resolvedAt|decidedAt|effect|shownHash|traceparent|interruptId|key)":"[^"]*"/g
 
-/** The tag by which a run is found again, and how much time was left for it. */
+/** The tag by which a run is found again; how much time was left for it; and a sequence that stands alone. */
 const EFFECT = /(assay-effect:)[\w-]+/g
-const REST = /"(runTimeoutMs)":\d+/g
+const REST = /"(runTimeoutMs|decided)":\d+/g
 
 export type Beat = { readonly type: string; readonly nodeId: string | null; readonly said: string; readonly cause: string | null }
 
