@@ -305,14 +305,14 @@ const DOCUMENT: readonly Case[] = [
         ),
       ),
     },
-    ending: EMPTY,
+    ending: lost('unusable'),
   },
   {
     name: 'a variable twice',
     lies: {
       read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, `"first","answer":"second"`)),
     },
-    ending: merged('second'),
+    ending: lost('unusable'),
   },
   { name: 'a masked value', lies: { read: brings('[REDACTED]') }, ending: EMPTY },
   { name: 'a masked value by its name', lies: { read: brings('[REDACTED:key]') }, ending: EMPTY },
@@ -320,7 +320,7 @@ const DOCUMENT: readonly Case[] = [
   { name: 'a mask deep inside', lies: { read: brings({ a: [{ b: '[REDACTED]' }] }) }, ending: EMPTY },
   { name: 'a mask that is a name', lies: { read: brings({ '[REDACTED]': 1 }) }, ending: EMPTY },
   { name: 'control characters', lies: { read: brings('a\u0000b\u001b[31m\u0085') }, ending: merged('a\u0000b\u001b[31m\u0085') },
-  { name: 'half a character', lies: { read: text(JSON.stringify(document('completed')).replace(ANSWER, '\\ud800')) }, ending: merged('\ud800') },
+  { name: 'half a character', lies: { read: text(JSON.stringify(document('completed')).replace(ANSWER, '\\ud800')) }, ending: lost('unusable') },
   { name: 'a value 100,000 lists deep', lies: { read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, deep)) }, ending: lost('unusable') },
   { name: 'a number that is none', lies: { read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, '1e999')) }, ending: lost('unusable') },
   {
@@ -351,19 +351,19 @@ const DOCUMENT: readonly Case[] = [
   },
 ]
 
-const claims = (name: string, spend: string): Case => ({
+const claims = (name: string, spend: string, ending: Ending = merged()): Case => ({
   name: `a cost of ${name}`,
   lies: { read: text(JSON.stringify({ ...document('completed'), assay: { spend: 0 } }).replace('"spend":0', `"spend":${spend}`)) },
-  ending: merged(),
+  ending,
 })
 
 const COST: readonly Case[] = [
   claims('less than nothing', '{"tokens":-5,"costUsd":-1,"toolCalls":-1,"retries":-1}'),
   claims('1e308', '{"tokens":1e308,"costUsd":1e308,"toolCalls":0,"retries":0}'),
-  claims('more than a number holds', '{"tokens":1e999,"costUsd":1e999,"toolCalls":0,"retries":0}'),
+  claims('more than a number holds', '{"tokens":1e999,"costUsd":1e999,"toolCalls":0,"retries":0}', lost('unusable')),
   claims('words', '{"tokens":"many","costUsd":"NaN","toolCalls":null,"retries":[]}'),
   claims('half a token', '{"tokens":0.5,"costUsd":1e-30,"toolCalls":0.5,"retries":0}'),
-  claims('a prototype', '{"__proto__":{"tokens":7},"constructor":1}'),
+  claims('a prototype', '{"__proto__":{"tokens":7},"constructor":1}', lost('unusable')),
   claims('a list', '[]'),
 ]
 

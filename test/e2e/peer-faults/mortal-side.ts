@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url'
 import type { Config } from '../../../src/config.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import { createHost, type Host } from '../../../src/host.js'
@@ -19,6 +20,9 @@ const WRITES: ReadonlySet<string> = new Set([
 export type Death = { readonly at: number; readonly when: 'before' | 'after' }
 
 class Died extends Error {}
+
+const hostOf = async (build: string): Promise<typeof createHost> =>
+  ((await import(/* @vite-ignore */ pathToFileURL(`${build}/host.js`).href)) as { createHost: typeof createHost }).createHost
 
 /**
  * One of the two hosts: a whole one, with its port, in this process. It can die at any write of its store: from then on
@@ -46,6 +50,8 @@ export class MortalSide {
     readonly store: Store = new MemoryStore(),
     /** Called in the very moment of its death. */
     private readonly onDeath: () => void = () => undefined,
+    /** A build of the host that is not the repository's own. */
+    private readonly build?: string,
   ) {}
 
   get host(): Host {
@@ -67,7 +73,8 @@ export class MortalSide {
     const note = (level: string) => (fields: object, message: string) =>
       void this.lines.push({ level, text: `${message} ${JSON.stringify(fields)}` })
     const log = { info: () => undefined, warn: note('warn'), error: note('error') }
-    this.#host = await createHost(this.config, { clock: this.clock, log, wrapStore: () => this.#mortal(this.#life) })
+    const create = this.build === undefined ? createHost : await hostOf(this.build)
+    this.#host = await create(this.config, { clock: this.clock, log, wrapStore: () => this.#mortal(this.#life) })
     this.writes = []
     await this.#host.start()
     return this

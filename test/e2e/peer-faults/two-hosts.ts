@@ -36,6 +36,8 @@ export type Making = {
   readonly b: readonly Sketch[]
   readonly stores?: { readonly a?: Store; readonly b?: Store }
   readonly lostAfter?: number
+  /** A build that both run, where that is not the repository's own. */
+  readonly build?: string
   /** Further documents of A's project, by their path. */
   readonly filesOfA?: Files
   /** Further settings. */
@@ -53,13 +55,13 @@ export class TwoHosts {
   ) {}
 
   static async start(making: Making): Promise<TwoHosts> {
-    const { folder, stores = {}, lostAfter = 900_000, filesOfA, settingsOfA = {}, settingsOfB = {} } = making
+    const { folder, stores = {}, lostAfter = 900_000, build, filesOfA, settingsOfA = {}, settingsOfB = {} } = making
     const clock = new ManualClock()
     const portOfB = await freePort()
     const proxy = await FaultProxy.start(portOfB)
     const cut = () => proxy.down()
     const atA = { folder, workflows: making.a, url: proxy.url, lostAfter, settings: settingsOfA, ...(filesOfA && { files: filesOfA }) }
-    const a = sideA(atA, clock, stores.a, cut)
+    const a = sideA({ ...atA, ...(build !== undefined && { build }) }, clock, stores.a, cut)
     const configB = configOf(
       path.join(folder, 'b'),
       making.b,
@@ -72,7 +74,7 @@ export class TwoHosts {
       { ASSAY_API_KEY: KEY_OF_B },
       portOfB,
     )
-    const b = new MortalSide('b', configB, clock, stores.b, cut)
+    const b = new MortalSide('b', configB, clock, stores.b, cut, build)
     await b.boot()
     await a.boot()
     return new TwoHosts(clock, proxy, a, b)
@@ -163,6 +165,7 @@ export function sideA(
     readonly lostAfter: number
     readonly settings?: object
     readonly files?: Files
+    readonly build?: string
   },
   clock: ManualClock,
   store?: Store,
@@ -178,7 +181,7 @@ export function sideA(
     writeFileSync(file, JSON.stringify(document))
   }
   const config = configOf(at, workflows, given, { ASSAY_API_KEY: KEY_OF_A, KEY_OF_B })
-  return new MortalSide('a', config, clock, store, onDeath)
+  return new MortalSide('a', config, clock, store, onDeath, making.build)
 }
 
 function configOf(
