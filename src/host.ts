@@ -234,10 +234,15 @@ async function furnishAgents(
 }
 
 /** Other hosts, none of which may be this one. */
-function openPeers({ peers }: Config, { egress, secrets, clock }: Ground, hostId: string, opened: Opened): PeerClient {
+function openPeers(
+  { peers }: Config,
+  { egress, secrets, clock, log }: Ground,
+  hostId: string,
+  opened: Opened,
+): PeerClient {
   const problems = peerProblems(peers, hostId)
   if (problems.length > 0) throw new ConfigError(problems)
-  const client = new PeerClient({ egress: egress.configured, secrets, clock, settings: peers, hostId })
+  const client = new PeerClient({ egress: egress.configured, secrets, clock, log, settings: peers, hostId })
   opened.push(() => client.close())
   return client
 }

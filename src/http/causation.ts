@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { RunRequest } from '../engine/api.js'
-import { CAUSATION_HEADER, causationIn } from '../wire/causation.js'
+import { CAUSATION_HEADER, causationIn } from '../peers/causation.js'
 import type { Caller } from './auth/key-cache.js'
 
 /** A host that hands work to this one, and the keys it does so with. */

@@ -2,11 +2,12 @@ import type { JsonObject } from '../core/json.js'
 import { failure } from '../core/problem.js'
 import type { Egress } from '../egress/egress.js'
 import type { Clock } from '../engine/ports/clock.js'
+import type { Log } from '../engine/ports/log.js'
 import type { PeerCreated, PeerFound, PeerLook, PeerOrder, Peers, Unheard } from '../engine/ports/peers.js'
 import type { Secrets } from '../secrets/secrets.js'
-import { CAUSATION_HEADER, causationText } from '../wire/causation.js'
+import { CAUSATION_HEADER, causationText } from './causation.js'
 import { endEventIn, hostIdIn, lastSequenceIn, lookIn, refusalCodeIn, runIdIn, runsTagged } from './answers.js'
-import { ask, type PeerAnswer, silenceOfStatus, unheard } from './request.js'
+import { askPeer, type PeerAnswer, silenceOfStatus, unheard } from './request.js'
 import { RunStreams } from './run-streams.js'
 import { type PeerSettings, type PeersSettings, wellKnownOf } from './settings.js'
 
@@ -14,6 +15,7 @@ export type PeersDeps = {
   readonly egress: Pick<Egress, 'open'>
   readonly secrets: Pick<Secrets, 'resolve'>
   readonly clock: Clock
+  readonly log: Log
   readonly settings: PeersSettings
   /** What this host is called by others. */
   readonly hostId: string
@@ -170,7 +172,13 @@ export class PeerClient implements Peers {
   /** Undefined where there is none now; a file or variable may have one again later. */
   async #keyOf(peer: string): Promise<string | undefined> {
     const ref = this.#settings(peer)?.keyRef
-    return ref && this.deps.secrets.resolve(ref).catch(() => undefined)
+    if (ref === undefined) return undefined
+    try {
+      return await this.deps.secrets.resolve(ref)
+    } catch (error) {
+      this.deps.log.warn({ peer, error: String(error) }, 'the key of a peer is not there; it is not asked until it is')
+      return undefined
+    }
   }
 
   async #ask(
@@ -188,7 +196,7 @@ export class PeerClient implements Peers {
     const key = await this.#keyOf(peer)
     if (!settings || key === undefined) return { ok: false, reason: 'refused', sent: false }
     const url = path === '/.well-known/openwop' ? new URL(wellKnownOf(settings)) : new URL(path, settings.url)
-    return ask(this.deps.egress, { maxBytes: SMALL_BYTES, ...more, method, url, key })
+    return askPeer(this.deps.egress, { maxBytes: SMALL_BYTES, ...more, method, url, key })
   }
 }
 

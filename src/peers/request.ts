@@ -31,7 +31,7 @@ export type PeerAnswer =
   | { readonly ok: false; readonly reason: Silence; readonly sent: boolean }
 
 /** Asks once; a peer that the operator has named by its address may be on this machine or its network. */
-export async function ask(egress: Pick<Egress, 'open'>, request: PeerRequest): Promise<PeerAnswer> {
+export async function askPeer(egress: Pick<Egress, 'open'>, request: PeerRequest): Promise<PeerAnswer> {
   const { method, url, key, headers, body, maxBytes, signal } = request
   const answer = await egress.open({
     method,

@@ -54,7 +54,7 @@ import type { HandoffRecorded, HandoffSecret } from './events.js'
 import { resultsOf } from './evolve.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { mergeResult } from './merge.js'
-import { costOf, endSilence } from './peer.js'
+import { endSilence, peerCost } from './peer.js'
 import { peerWorkOf } from './peer-work.js'
 import { dueTo, handedTo, handoffOf, isTurnToEnd, recordHandoff } from './state.js'
 
@@ -223,7 +223,7 @@ function costIn(
   { spent, held, verification, claimed }: Heard<'ChildEnded'>,
   { worker, workerId }: NonNullable<ReturnType<typeof atWork>>,
 ) {
-  const cost = peerWorkOf(workerId) ? costOf(claimed, worker.grant) : { spent, held }
+  const cost = peerWorkOf(workerId) ? peerCost(claimed, worker.grant) : { spent, held }
   if (!cost.spent && !cost.held) return undefined
   return {
     ...(cost.spent ? { spent: cost.spent } : {}),

@@ -20,8 +20,6 @@ export const peerRunId = (peer: string, runId: string): string => `${PREFIX}${pe
 /** The run as its own host knows it. */
 export const foreignRunId = (childRunId: string): string => childRunId.slice(childRunId.indexOf('/') + 1)
 
-export const isPeerRun = (childRunId: string): boolean => childRunId.startsWith(PREFIX)
-
 /** Why a peer was not heard. */
 export const SILENCES = [
   'unreachable',

@@ -1,11 +1,7 @@
 /**
  * Work that is handed to another host (docs/design/peers.md). The machine is that of every worker (`decide.ts`); what a
  * peer has besides is silence, which ends either with its next answer or with the hand-off.
- *
- *  P4  Silence is told once, and so is its end. A hand-off is lost when a try fails after so much of it.
- *  P5  A lost hand-off has no `child.*`, nothing of it is merged, and its place counts as failed.
- *  P6  The run at the peer is cancelled later, and what it brings by then is nobody's.
- *  P11 What a peer says that it has cost is a claim: it counts, up to what it was granted; what is not known is held.
+ * `engine/ports/peers.ts` has the invariants; P4, P5, P6 and P11 are kept here.
  */
 
 import { asSpend, type Ceilings, NOTHING_SPENT, plus, type Spend } from '../budget/budget.js'
@@ -82,7 +78,7 @@ export function peerLetGo(context: DecisionContext, { lost }: Heard<'PeerLetGo'>
 }
 
 /** P11 */
-export function costOf(claim: Partial<Spend> | undefined, grant: Ceilings | undefined) {
+export function peerCost(claim: Partial<Spend> | undefined, grant: Ceilings | undefined) {
   const granted: Partial<Spend> = grant ? boundedBy(grant) : {}
   const dimensions = [...new Set([...Object.keys(claim ?? {}), ...Object.keys(granted)])] as (keyof Spend)[]
   const [spent, held]: [Partial<Spend>, Partial<Spend>] = [{}, {}]

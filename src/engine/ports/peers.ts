@@ -6,8 +6,26 @@ import type { RunStatus } from '../../core/run/events.js'
 import type { ForeignParent } from '../../core/handoff/foreign-cause.js'
 
 /**
- * Other hosts, by the names that this one has for them (docs/design/peers.md). Nothing here throws: whatever a peer does, and
- * whatever lies between, is an answer that can be used or none (P3). What is told of an answer is checked and bounded.
+ * Other hosts, by the names that this one has for them. Nothing here throws: whatever a peer does, and whatever lies between,
+ * is an answer that can be used or none. What is told of an answer is checked and bounded. docs/design/peers.md has each at
+ * length:
+ *
+ *  P1  One run there for each hand-off: asked for under one key and one tag, looked up where an answer was lost.
+ *  P2  `dispatch.failed` only when no run can have been created.
+ *  P3  A peer is heard when it gives a usable answer; everything else is silence.
+ *  P4  Silence is told once, and so is its end; lost is who is silent for longer than `lostAfter`, and tried then.
+ *  P5  What is lost holds nobody, has no `child.*`, and counts as failed.
+ *  P6  What comes later is never merged, and its run is cancelled.
+ *  P7  Streams say when to look, and nothing else.
+ *  P8  No id that a peer chooses can be one of this host.
+ *  P9  What is masked is not merged, and what must not be seen is not sent.
+ *  P10 What a peer brings is staged, hashed and judged here.
+ *  P11 What it says to have cost is a claim.
+ *  P12 A cause on another host is stored in the place of a cause, chained and shown.
+ *  P13 The carrier is heard from keys that are bound to that very peer, and authorizes nothing.
+ *  P14 A run that a peer has started tells of it with the first event that can.
+ *  P15 A replay calls nobody; a branch has a run of its own there.
+ *  P16 Everything is bounded: answers, streams, tries, and hops over hosts.
  */
 export interface Peers {
   /** How long a peer may be silent before what it has in hand is given up. */
