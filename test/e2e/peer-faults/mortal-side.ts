@@ -63,6 +63,11 @@ export class MortalSide {
     return this.#isDead
   }
 
+  /** Its death is still to come. */
+  get isDoomed(): boolean {
+    return this.#death !== undefined
+  }
+
   get port(): number {
     return Number(new URL(this.host.url).port)
   }

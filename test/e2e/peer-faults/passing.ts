@@ -3,7 +3,7 @@ import type { ManualClock } from '../../../src/testing/manual-clock.js'
 const STEP_MS = 500
 /** So many looks, a millisecond apart, at which nothing has moved: then nothing will before time passes. */
 const QUIET_LOOKS = 3
-const DEADLINE_MS = 30_000
+const DEADLINE_MS = 120_000
 
 export type Surroundings = {
   readonly clock: ManualClock

@@ -43,7 +43,10 @@ describe('three processes', () => {
 
   beforeAll(async () => {
     runId = await createRun(two.a, 'errand', 'chain')
-    expect(await ended(two.a, runId)).toMatchObject({ status: 'completed', variables: { draft: { text: 'written' } } })
+    expect(await ended(two.a, runId)).toMatchObject({
+      status: 'completed',
+      variables: { draft: expect.stringContaining('written') },
+    })
     onA = await eventsOf(two.a, runId)
     runOfB = String(onA.find(({ payload }) => payload.phase === 'dispatch.succeeded')!.payload.childRunId).slice('peer:beta/'.length)
     onB = await eventsOf(two.b, runOfB)

@@ -26,7 +26,7 @@ const PLAN: readonly ServerStep[] = [
 const mapped = { inputMapping: { task: 'task' }, outputMapping: { draft: 'result' } }
 const variables = [
   { name: 'task', type: 'string' as const, defaultValue: 'write it' },
-  { name: 'draft', type: 'object' as const },
+  { name: 'draft', type: 'string' as const },
 ]
 
 const ON_A: readonly Sketch[] = [

@@ -2,10 +2,9 @@ import { expect } from 'vitest'
 import { ManualClock } from '../../../src/testing/manual-clock.js'
 import type { Sketch } from '../../../src/testing/workflow.js'
 import type { Patch } from '../gates/sabotage.js'
-import { kindOf } from './fault-proxy.js'
 import { discovery, document, HostilePeer, type Lies } from './hostile-peer.js'
 import { passing } from './passing.js'
-import { handedTo, handoffsIn } from './plot.js'
+import { handoffsIn } from './plot.js'
 import { KEY_OF_A, type Making, sideA, TwoHosts } from './two-hosts.js'
 import { ON_A, ON_B } from './workflows.js'
 
@@ -187,26 +186,6 @@ export const PROTECTIONS: readonly Protection[] = [
         const { runId } = (await response.json()) as { readonly runId: string }
         await two.ended(runId, 'b')
         expect((await two.client('b').getAncestry(runId)).parent).toBeNull()
-      }),
-  },
-  {
-    name: 'P15: a replay calls no peer',
-    sabotage: [
-      {
-        file: 'core/run/effects.js',
-        find: /(if \(isReplay\([^)]*\)\)\s*)return [^;]*;/,
-        put: '',
-      },
-    ],
-    check: (folder, build) =>
-      between({ folder, build }, async two => {
-        const runId = await two.begin('errand', 'k')
-        await two.ended(runId)
-        expect(handedTo(await two.stored('a'))).toHaveLength(1)
-        const asked = two.proxy.passed.length
-        const fork = await two.client('a').forkRun(runId, { mode: 'replay' })
-        await two.ended(fork.runId)
-        expect(two.proxy.passed.slice(asked).map(kindOf)).toEqual([])
       }),
   },
 ]

@@ -12,7 +12,8 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 let folders = 0
 const folder = (): string => {
   folders += 1
-  return path.join(scratch, String(folders))
+  // Where packages are, builds are taken as they are.
+  return path.join(scratch, 'node_modules', String(folders))
 }
 
 describe.each(PROTECTIONS.map(protection => [protection.name, protection] as const))('%s', (_name, { check, sabotage }) => {
