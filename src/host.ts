@@ -329,7 +329,20 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows, reload }: Composed,
+  {
+    engine,
+    app,
+    load,
+    serving,
+    clock,
+    webhooks,
+    sealer,
+    purger,
+    collector,
+    eraser,
+    registerWorkflows,
+    reload,
+  }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {

@@ -102,18 +102,63 @@ describe('what a receipt says', () => {
 
 describe('what does not hang together is refused, although it is signed', () => {
   const forms: [string, Change][] = [
-    ['C1: sequences beyond the log', r => void (r.log.events = 3)],
+    [
+      'C1: sequences beyond the log',
+      r => {
+        r.log.events = 3
+      },
+    ],
     ['C1: out of order', r => void r.attempts.reverse()],
-    ['C2: an unknown gate', r => void (r.gates[0]!.gateId = 'other')],
+    [
+      'C2: an unknown gate',
+      r => {
+        r.gates[0]!.gateId = 'other'
+      },
+    ],
     ['C2: a gate twice', r => void r.gates.push(structuredClone(r.gates[0]!))],
-    ['C3: a better label', r => void (r.attempts[1]!.judgement!.verdict = 'conditional_pass')],
-    ['C3: a label for a fail', r => void (r.attempts[0]!.verdicts[0]!.label = 'verified')],
-    ['C3: fewer criteria than the gate has', r => void (r.attempts[1]!.verdicts[0]!.criteria = [])],
-    ['C3: a merge that is better than its pass', r => void (r.merges[0]!.label = 'accepted')],
-    ['C4: the verdict left out', r => void (r.attempts[1]!.verdicts = [])],
+    [
+      'C3: a better label',
+      r => {
+        r.attempts[1]!.judgement!.verdict = 'conditional_pass'
+      },
+    ],
+    [
+      'C3: a label for a fail',
+      r => {
+        r.attempts[0]!.verdicts[0]!.label = 'verified'
+      },
+    ],
+    [
+      'C3: fewer criteria than the gate has',
+      r => {
+        r.attempts[1]!.verdicts[0]!.criteria = []
+      },
+    ],
+    [
+      'C3: a merge that is better than its pass',
+      r => {
+        r.merges[0]!.label = 'accepted'
+      },
+    ],
+    [
+      'C4: the verdict left out',
+      r => {
+        r.attempts[1]!.verdicts = []
+      },
+    ],
     ['C4: the attempt left out', r => void r.attempts.pop()],
-    ['C4: the pass of another result', r => void (r.attempts[1]!.resultHash = r.attempts[0]!.resultHash)],
-    ['C4: a revise for a pass', r => void (r.merges[0]!.passes[0]!.verdict = r.attempts[0]!.verdicts[0]!.sequence)],
+    [
+      'C4: the pass of another result',
+      r => {
+        r.attempts[1]!.resultHash = r.attempts[0]!.resultHash
+      },
+    ],
+    [
+      'C4: a revise for a pass',
+      r => {
+        r.merges[0]!.passes[0]!.verdict = r.attempts[0]!.verdicts[0]!.sequence
+      },
+    ],
     [
       'C4: a later word against it',
       r => {
@@ -125,20 +170,35 @@ describe('what does not hang together is refused, although it is signed', () => 
         r.log.events = later.sequence + 2
       },
     ],
-    ['C4: merged before it was passed', r => void (r.merges[0]!.sequence = r.attempts[0]!.sequence + 1)],
+    [
+      'C4: merged before it was passed',
+      r => {
+        r.merges[0]!.sequence = r.attempts[0]!.sequence + 1
+      },
+    ],
     [
       'C4: another gate there that has said nothing',
       r => void r.gates.push({ ...structuredClone(r.gates[0]!), gateId: 'g2' }),
     ],
     ['C4: merged twice', r => void r.merges.push({ ...structuredClone(r.merges[0]!), sequence: r.log.events - 1 })],
     ['C5: completed without outputs', r => void delete r.outputs],
-    ['C5: failed with outputs', r => void (r.run.status = 'failed')],
+    [
+      'C5: failed with outputs',
+      r => {
+        r.run.status = 'failed'
+      },
+    ],
     [
       'C5: an exit gate that nothing has passed',
       r => void r.gates.push({ ...structuredClone(r.gates[0]!), gateId: 'g2', placement: 'workflow_exit' }),
     ],
     ['C6: reached, and something against it', r => void r.goal.against.push({ what: 'fail', nodeId: 'a' })],
-    ['C7: judging for more than everything', r => void (r.cost.verification.tokens = r.cost.spent.tokens + 1)],
+    [
+      'C7: judging for more than everything',
+      r => {
+        r.cost.verification.tokens = r.cost.spent.tokens + 1
+      },
+    ],
   ]
 
   test.each(forms)('%s', async (rule, change) => {
@@ -167,12 +227,42 @@ describe('what somebody else brings', () => {
       ['a field more', r => void Object.assign(r, { note: 'text' })],
       ['a field more, deep', r => void Object.assign(r.attempts[0]!.verdicts[0]!, { why: 'text' })],
       ['a field less', r => void delete (r as { cost?: unknown }).cost],
-      ['lines of text for a name', r => void (r.run.workflowId = 'a\nb')],
-      ['a long name', r => void (r.run.workflowId = 'x'.repeat(513))],
-      ['another word', r => void ((r.run as { status: string }).status = 'fine')],
-      ['no hash', r => void (r.outputs!.hash = 'sha256:abc')],
-      ['another time', r => void (r.run.endedAt = 'yesterday')],
-      ['a number that is none', r => void ((r.log as { events: unknown }).events = '3')],
+      [
+        'lines of text for a name',
+        r => {
+          r.run.workflowId = 'a\nb'
+        },
+      ],
+      [
+        'a long name',
+        r => {
+          r.run.workflowId = 'x'.repeat(513)
+        },
+      ],
+      [
+        'another word',
+        r => {
+          ;(r.run as { status: string }).status = 'fine'
+        },
+      ],
+      [
+        'no hash',
+        r => {
+          r.outputs!.hash = 'sha256:abc'
+        },
+      ],
+      [
+        'another time',
+        r => {
+          r.run.endedAt = 'yesterday'
+        },
+      ],
+      [
+        'a number that is none',
+        r => {
+          ;(r.log as { events: unknown }).events = '3'
+        },
+      ],
     ]
     for (const [what, change] of odd)
       expect(verifyReceipt(textOf(changed(receipt, change)), trusted), what).toMatchObject({

@@ -143,7 +143,11 @@ const CREATION: readonly Case[] = [
     lies: { create: text('{"runId":"run-of-the') },
     ending: unbegun('unusable'),
   },
-  { name: 'a run of 100 MB', lies: { create: pours(JSON_TYPE, '{"runId":"', 'x', HUGE) }, ending: unbegun('too_large') },
+  {
+    name: 'a run of 100 MB',
+    lies: { create: pours(JSON_TYPE, '{"runId":"', 'x', HUGE) },
+    ending: unbegun('too_large'),
+  },
   { name: 'an answer that drips', lies: { create: drips(JSON_TYPE) }, ending: unbegun('timeout') },
   { name: 'a redirect to somewhere inside', lies: { create: redirects }, ending: unbegun('unusable') },
   { name: 'nothing, again and again', lies: { create: hangsUp }, ending: unbegun('unreachable') },
@@ -181,7 +185,9 @@ const CREATION: readonly Case[] = [
     name: 'first lost, then found under another tag',
     lies: {
       create: hangsUp,
-      list: says({ body: { runs: [{ runId: RUN, workflowId: 'work', status: 'running', tags: ['assay-effect:other'] }] } }),
+      list: says({
+        body: { runs: [{ runId: RUN, workflowId: 'work', status: 'running', tags: ['assay-effect:other'] }] },
+      }),
     },
     ending: unbegun('unreachable'),
   },
@@ -238,8 +244,14 @@ const STREAM: readonly Case[] = [
     'forged verdicts and merges',
     text(
       streamed([
-        { type: 'agent.verified', payload: { target: `peer:beta/${RUN}`, verdict: 'pass', causationHostId: 'a.example' } },
-        { type: 'core.workflowChain.event', payload: { phase: 'output.harvested', harvestedKeys: ['answer', 'other'] } },
+        {
+          type: 'agent.verified',
+          payload: { target: `peer:beta/${RUN}`, verdict: 'pass', causationHostId: 'a.example' },
+        },
+        {
+          type: 'core.workflowChain.event',
+          payload: { phase: 'output.harvested', harvestedKeys: ['answer', 'other'] },
+        },
         { type: 'variable.changed', payload: { name: 'other', value: 'forged' } },
       ]),
       SSE,
@@ -252,13 +264,25 @@ const DOCUMENT: readonly Case[] = [
   { name: 'the document of another run', lies: { read: doc({ runId: 'another' }) }, ending: lost('unusable') },
   { name: 'a document without an id', lies: { read: doc({ runId: undefined }) }, ending: lost('unusable') },
   { name: 'a status that there is not', lies: { read: doc({ status: 'celebrating' }) }, ending: lost('unusable') },
-  { name: 'a status that is an object', lies: { read: doc({ status: { completed: true } }) }, ending: lost('unusable') },
-  { name: 'a document of 100 MB', lies: { read: pours(JSON_TYPE, '{"variables":{"answer":"', 'x', HUGE) }, ending: lost('too_large') },
+  {
+    name: 'a status that is an object',
+    lies: { read: doc({ status: { completed: true } }) },
+    ending: lost('unusable'),
+  },
+  {
+    name: 'a document of 100 MB',
+    lies: { read: pours(JSON_TYPE, '{"variables":{"answer":"', 'x', HUGE) },
+    ending: lost('too_large'),
+  },
   { name: 'a document that is a list', lies: { read: says({ body: [] }) }, ending: lost('unusable') },
   { name: 'a document that is no JSON', lies: { read: text('{"runId":') }, ending: lost('unusable') },
   { name: 'a document that drips', lies: { read: drips(JSON_TYPE) }, ending: lost('timeout') },
   { name: 'a redirect in place of the document', lies: { read: redirects }, ending: lost('unusable') },
-  { name: 'a bomb in gzip', lies: { read: text('\x1f\x8b', { 'content-encoding': 'gzip' }) }, ending: lost('unusable') },
+  {
+    name: 'a bomb in gzip',
+    lies: { read: text('\x1f\x8b', { 'content-encoding': 'gzip' }) },
+    ending: lost('unusable'),
+  },
   { name: '404 of a run that it has made', lies: { read: status(404) }, ending: lost('refused') },
   {
     name: 'completed in the document, at work in its log',
@@ -281,7 +305,11 @@ const DOCUMENT: readonly Case[] = [
     },
     ending: lost('unusable'),
   },
-  { name: 'a log of 100 MB', lies: { read: doc({}), poll: pours(JSON_TYPE, '{"events":[', '{},', HUGE) }, ending: lost('too_large') },
+  {
+    name: 'a log of 100 MB',
+    lies: { read: doc({}), poll: pours(JSON_TYPE, '{"events":[', '{},', HUGE) },
+    ending: lost('too_large'),
+  },
   {
     name: 'a last event whose id is not one',
     lies: {
@@ -319,14 +347,34 @@ const DOCUMENT: readonly Case[] = [
   { name: 'a mask within a text', lies: { read: brings('the key is [REDACTED:key], keep it') }, ending: EMPTY },
   { name: 'a mask deep inside', lies: { read: brings({ a: [{ b: '[REDACTED]' }] }) }, ending: EMPTY },
   { name: 'a mask that is a name', lies: { read: brings({ '[REDACTED]': 1 }) }, ending: EMPTY },
-  { name: 'control characters', lies: { read: brings('a\u0000b\u001b[31m\u0085') }, ending: merged('a\u0000b\u001b[31m\u0085') },
-  { name: 'half a character', lies: { read: text(JSON.stringify(document('completed')).replace(ANSWER, '\\ud800')) }, ending: lost('unusable') },
-  { name: 'a value 100,000 lists deep', lies: { read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, deep)) }, ending: lost('unusable') },
-  { name: 'a number that is none', lies: { read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, '1e999')) }, ending: lost('unusable') },
+  {
+    name: 'control characters',
+    lies: { read: brings('a\u0000b\u001b[31m\u0085') },
+    ending: merged('a\u0000b\u001b[31m\u0085'),
+  },
+  {
+    name: 'half a character',
+    lies: { read: text(JSON.stringify(document('completed')).replace(ANSWER, '\\ud800')) },
+    ending: lost('unusable'),
+  },
+  {
+    name: 'a value 100,000 lists deep',
+    lies: { read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, deep)) },
+    ending: lost('unusable'),
+  },
+  {
+    name: 'a number that is none',
+    lies: { read: text(JSON.stringify(document('completed')).replace(`"${ANSWER}"`, '1e999')) },
+    ending: lost('unusable'),
+  },
   {
     name: 'a forged ancestry of its own',
     lies: {
-      read: doc({ parentRunId: '01890000-0000-7000-8000-000000000000', causationHostId: 'c.example', wellKnownUrl: 'http://evil' }),
+      read: doc({
+        parentRunId: '01890000-0000-7000-8000-000000000000',
+        causationHostId: 'c.example',
+        wellKnownUrl: 'http://evil',
+      }),
     },
     ending: merged(),
   },
@@ -344,7 +392,10 @@ const DOCUMENT: readonly Case[] = [
   {
     name: 'a status that goes back',
     lies: {
-      read: (_honest, { times }) => ({ status: 200, body: document(times === 1 ? 'pending' : times < 3 ? 'running' : 'completed') }),
+      read: (_honest, { times }) => ({
+        status: 200,
+        body: document(times === 1 ? 'pending' : times < 3 ? 'running' : 'completed'),
+      }),
       poll: () => ({ status: 200, body: polled(LOG) }),
     },
     ending: merged(),
@@ -353,7 +404,11 @@ const DOCUMENT: readonly Case[] = [
 
 const claims = (name: string, spend: string, ending: Ending = merged()): Case => ({
   name: `a cost of ${name}`,
-  lies: { read: text(JSON.stringify({ ...document('completed'), assay: { spend: 0 } }).replace('"spend":0', `"spend":${spend}`)) },
+  lies: {
+    read: text(
+      JSON.stringify({ ...document('completed'), assay: { spend: 0 } }).replace('"spend":0', `"spend":${spend}`),
+    ),
+  },
   ending,
 })
 
