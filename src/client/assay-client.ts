@@ -28,6 +28,7 @@ import type {
   RunComparison,
   RunDiff,
   RunEventDoc,
+  RunFilter,
   RunPage,
   RunRequest,
   RunRow,
@@ -51,17 +52,6 @@ import type {
   WorkflowInfo,
   WorkflowList,
 } from './wire-shapes.js'
-
-/** Which runs are listed. */
-export type RunFilter = {
-  readonly status?: string
-  readonly workflowId?: string
-  readonly tag?: string
-  /** The runs of the host's own workflows, too. */
-  readonly host?: 'true'
-  readonly limit?: number
-  readonly cursor?: string
-}
 
 /**
  * A typed client of the host's HTTP interface. Every method resolves with the answer or rejects with AssayError.

@@ -1,5 +1,5 @@
 /** `assay/client`: a typed client of a host, also for browsers. See docs/guides/embedding.md. */
-export { AssayClient, type RunFilter } from './assay-client.js'
+export { AssayClient } from './assay-client.js'
 export { AssayError } from './assay-error.js'
 export type { Follow } from './follow-events.js'
 export type { Connection } from './http-call.js'
@@ -46,6 +46,7 @@ export type {
   RunComparison,
   RunDiff,
   RunEventDoc,
+  RunFilter,
   RunPage,
   RunRequest,
   RunRow,

@@ -175,3 +175,14 @@ export type MemoryConsolidated = Static<typeof ConsolidateAnswer>
 export type FileInfo = FileSchema
 /** Files of the workspace. */
 export type FileList = Static<typeof ListFilesAnswer>
+
+/** Which runs are listed. */
+export type RunFilter = {
+  readonly status?: string
+  readonly workflowId?: string
+  readonly tag?: string
+  /** The runs of the host's own workflows, too. */
+  readonly host?: 'true'
+  readonly limit?: number
+  readonly cursor?: string
+}

@@ -277,6 +277,7 @@ export const LAYERS: readonly Layer[] = [
   },
   { place: 'host-id.ts', ours: ['config.ts', 'digest.ts'], types: [PORTS], packages: [] },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
+  { place: 'furnish.ts', ours: ['*'], packages: 'any' },
   { place: 'reload.ts', ours: ['config.ts', 'check-project.ts', 'project/'], packages: [] },
   { place: 'check-project.ts', ours: ['*'], packages: 'any' },
   { place: 'ground.ts', ours: ['*'], packages: 'any' },
