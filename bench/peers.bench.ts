@@ -57,7 +57,11 @@ const WORKFLOWS = [worker, handsTo('local', 'worker'), handsTo('foreign', 'peer:
 type Place = { readonly folder: string; readonly database: string; readonly hostId: string; readonly port: number }
 type Running = Server & { readonly host: HostProcess }
 
-async function serve({ folder, database, hostId, port }: Place, peers: object, env: Record<string, string>): Promise<Running> {
+async function serve(
+  { folder, database, hostId, port }: Place,
+  peers: object,
+  env: Record<string, string>,
+): Promise<Running> {
   const project = path.join(folder, 'project')
   const data = path.join(folder, 'data')
   for (const needed of [path.join(project, 'workflows'), data]) mkdirSync(needed, { recursive: true })
@@ -107,7 +111,8 @@ async function measure(a: Running, b: Running, workflowId: string, concurrency: 
   return { ...loaded, cpuMs }
 }
 
-const median = (numbers: readonly number[]): number => numbers.toSorted((x, y) => x - y)[Math.floor(numbers.length / 2)] ?? 0
+const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((x, y) => x - y)[Math.floor(numbers.length / 2)] ?? 0
 
 const shown = (rounds: readonly Measured[]): string =>
   `${median(rounds.map(({ perSecond }) => perSecond))}/s (p50 ${median(rounds.map(({ p50 }) => p50))} ms, p99 ${median(rounds.map(({ p99 }) => p99))} ms, ${median(rounds.map(({ cpuMs }) => cpuMs)).toFixed(2)} ms of processor)`

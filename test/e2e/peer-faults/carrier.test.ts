@@ -10,7 +10,13 @@ import { loopOf, next, terminate } from '../../../src/testing/orchestration.js'
 /** What B makes of the claim that a run on another host is the cause of one here. */
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-carrier-'))
-const CAUSE = { hostId: HOST_ID.a, runId: '01890000-0000-7000-8000-00000000000a', eventId: '01890000-0000-7000-8000-00000000000a:3', cause: 'core.dispatch', depth: 0 }
+const CAUSE = {
+  hostId: HOST_ID.a,
+  runId: '01890000-0000-7000-8000-00000000000a',
+  eventId: '01890000-0000-7000-8000-00000000000a:3',
+  cause: 'core.dispatch',
+  depth: 0,
+}
 const LIMIT = 4
 
 let two: TwoHosts
@@ -41,7 +47,12 @@ afterAll(async () => {
 
 const encoded = (carrier: unknown): string => Buffer.from(JSON.stringify(carrier)).toString('base64url')
 
-async function ask(key: string | null, method: string, route: string, { headers = {}, body }: { headers?: Record<string, string>; body?: object } = {}) {
+async function ask(
+  key: string | null,
+  method: string,
+  route: string,
+  { headers = {}, body }: { headers?: Record<string, string>; body?: object } = {},
+) {
   const response = await fetch(`${two.b.host.url}${route}`, {
     method,
     headers: {
@@ -94,12 +105,18 @@ describe('R-XHOST-2, R-XHOST-11, P12–P14: a peer that says where it comes from
     const { parent, events, foreign } = await believed('peer', encoded(CAUSE), 'leaf')
     expect(foreign).toEqual([])
     expect(parent).toMatchObject({ runId: CAUSE.runId, hostId: HOST_ID.a })
-    expect(events[0]).toMatchObject({ type: 'run.started', payload: { foreignParent: { hostId: HOST_ID.a, eventId: CAUSE.eventId } } })
+    expect(events[0]).toMatchObject({
+      type: 'run.started',
+      payload: { foreignParent: { hostId: HOST_ID.a, eventId: CAUSE.eventId } },
+    })
     expect(events[0].causationId).toBeUndefined()
   })
 
   it('its wellKnownUrl is that of our configuration, whatever it sends', async () => {
-    const { parent } = await believed('peer', encoded({ ...CAUSE, wellKnownUrl: 'https://evil.example/.well-known/openwop' }))
+    const { parent } = await believed(
+      'peer',
+      encoded({ ...CAUSE, wellKnownUrl: 'https://evil.example/.well-known/openwop' }),
+    )
     if (parent !== null) expect(parent.wellKnownUrl).toBe(`${URL_OF_A}/.well-known/openwop`)
   })
 
@@ -158,7 +175,10 @@ describe('P13: nobody else is believed', () => {
     ['a cause of the prototype', encoded({ ...CAUSE, cause: 'constructor' })],
     ['a depth below nothing', encoded({ ...CAUSE, depth: -1 })],
     ['half a depth', encoded({ ...CAUSE, depth: 0.5 })],
-    ['a depth beyond numbers', Buffer.from(JSON.stringify(CAUSE).replace('"depth":0', '"depth":1e999')).toString('base64url')],
+    [
+      'a depth beyond numbers',
+      Buffer.from(JSON.stringify(CAUSE).replace('"depth":0', '"depth":1e999')).toString('base64url'),
+    ],
     ['a depth in letters', encoded({ ...CAUSE, depth: '0' })],
     ['a prototype', Buffer.from(`{"__proto__":${JSON.stringify(CAUSE)}}`).toString('base64url')],
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x7b]).toString('base64url')],
@@ -175,7 +195,9 @@ describe('P13: nobody else is believed', () => {
     const { runId } = await believed('peer', encoded(CAUSE), 'leaf')
     expect((await ask(null, 'GET', `/v1/runs/${runId}/ancestry`, { headers })).status).toBe(401)
     const [theirs, none] = await Promise.all(
-      [runId, '01890000-0000-7000-8000-000000000000'].map(id => ask('stranger', 'GET', `/v1/runs/${id}/ancestry`, { headers })),
+      [runId, '01890000-0000-7000-8000-000000000000'].map(id =>
+        ask('stranger', 'GET', `/v1/runs/${id}/ancestry`, { headers }),
+      ),
     )
     expect([theirs!.status, theirs!.text]).toEqual([404, none!.text])
     expect((await ask('stranger', 'POST', `/v1/runs/${runId}/cancel`, { headers, body: {} })).status).toBe(404)

@@ -32,15 +32,22 @@ function numbers(seed: number): (below: number) => number {
 
 function badWay(next: (below: number) => number): PlannedFault[] {
   const faults = [...REQUEST_FAULTS, ...STREAM_FAULTS]
-  return Array.from({ length: BAD_REQUESTS }, (_, at) => ({ at, fault: faults[next(faults.length)]!, after: next(4) })).filter(
-    () => next(3) === 0,
-  )
+  return Array.from({ length: BAD_REQUESTS }, (_, at) => ({
+    at,
+    fault: faults[next(faults.length)]!,
+    after: next(4),
+  })).filter(() => next(3) === 0)
 }
 
 describe('P1, P3, P4: everything at once', () => {
   it(`seed ${SEED}: one run on B per hand-off, and each run of A is as it would be without`, async () => {
     const next = numbers(SEED)
-    const two = await TwoHosts.start({ folder: path.join(scratch, 'chaos'), a: ON_A, b: ON_B, lostAfter: 24 * 3_600_000 })
+    const two = await TwoHosts.start({
+      folder: path.join(scratch, 'chaos'),
+      a: ON_A,
+      b: ON_B,
+      lostAfter: 24 * 3_600_000,
+    })
     const calm = await two.begin('errands', 'calm')
     await two.ended(calm)
     const familyOf = async (runId: string) => {

@@ -19,7 +19,10 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
 /** Somebody over there says yes as soon as he is asked. */
 const approved: NonNullable<Story['play']> = async (two, runId) => {
-  await two.until('B to ask, and A to know', async () => (await two.a.store.readRun(null, runId))?.status === 'waiting-approval')
+  await two.until(
+    'B to ask, and A to know',
+    async () => (await two.a.store.readRun(null, runId))?.status === 'waiting-approval',
+  )
   await two.until('the answer to be taken', async () => {
     const [run] = (await two.b.store.listRuns({ tenant: null, workflowId: 'add-asked', limit: 1 })) ?? []
     if (run === undefined || !run.status.startsWith('waiting-')) return run !== undefined
@@ -67,19 +70,22 @@ const sampled = (points: readonly Point[]): readonly Point[] => {
 }
 
 describe('R-XHOST-2, P1, P3, P4: one fault at one point', () => {
-  it.each(STORIES)('$workflowId: one run on B per hand-off, and the story is the one without the fault', async story => {
-    const two = await TwoHosts.start({ folder: path.join(scratch, story.workflowId), a: ON_A, b: ON_B })
-    const sweep = new Sweep(two, story)
-    const clean = await sweep.learn()
-    expect(clean.status).toBe(story.status)
-    const points = sampled(sweep.points())
-    for (const point of points) await sweep.meet(point)
-    console.log(`${story.workflowId}: ${sweep.happened} of ${sweep.points().length} points, seed ${SEED}`)
-    met += sweep.happened
-    for (const side of ['a', 'b'] as const) expect(findingsOf(await two.stored(side))).toEqual([])
-    expect(sweep.failures.length, sweep.failures.slice(0, 20).join('\n')).toBe(0)
-    await two.stop()
-  })
+  it.each(STORIES)(
+    '$workflowId: one run on B per hand-off, and the story is the one without the fault',
+    async story => {
+      const two = await TwoHosts.start({ folder: path.join(scratch, story.workflowId), a: ON_A, b: ON_B })
+      const sweep = new Sweep(two, story)
+      const clean = await sweep.learn()
+      expect(clean.status).toBe(story.status)
+      const points = sampled(sweep.points())
+      for (const point of points) await sweep.meet(point)
+      console.log(`${story.workflowId}: ${sweep.happened} of ${sweep.points().length} points, seed ${SEED}`)
+      met += sweep.happened
+      for (const side of ['a', 'b'] as const) expect(findingsOf(await two.stored(side))).toEqual([])
+      expect(sweep.failures.length, sweep.failures.slice(0, 20).join('\n')).toBe(0)
+      await two.stop()
+    },
+  )
 
   it('so many points were met that it says something', () => {
     expect(met).toBeGreaterThanOrEqual(FLOOR)

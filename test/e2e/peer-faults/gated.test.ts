@@ -101,7 +101,9 @@ describe('R-VERIFY-10, P10: a gate of A over the work of B', () => {
 
   it('P10: the result is staged here: what B says of it afterwards is asked of nobody', async () => {
     const told = await tell('revised')
-    const completed = told.events.findIndex(({ payload }) => (payload as { phase?: string }).phase === 'child.completed')
+    const completed = told.events.findIndex(
+      ({ payload }) => (payload as { phase?: string }).phase === 'child.completed',
+    )
     const before = two.proxy.passed.filter(passed => kindOf(passed) === 'read').length
     expect(completed).toBeGreaterThan(0)
     const verdict = await two.client('a').listVerifications(told.runId)

@@ -1,5 +1,5 @@
 import { loopOf, next } from '../../../src/testing/orchestration.js'
-import { type Sketch } from '../../../src/testing/workflow.js'
+import type { Sketch } from '../../../src/testing/workflow.js'
 import type { Making } from './two-hosts.js'
 import { peer } from './workflows.js'
 
@@ -54,9 +54,7 @@ const gate = (workflow: string, phase = 'ask') => ({
   name: 'The capital is right',
   position: { workflow_id: workflow, phase_id: phase, placement: 'phase_exit' },
   intent_refs: ['true'],
-  evaluation_criteria: [
-    { dimension: 'correctness', scale: { min: 0, max: 10, type: 'integer' }, pass_threshold: 7 },
-  ],
+  evaluation_criteria: [{ dimension: 'correctness', scale: { min: 0, max: 10, type: 'integer' }, pass_threshold: 7 }],
   verifier_requirements: {},
   gate_behaviour: { max_attempts: 2, retries: 0, retry_delay_ms: 1 },
 })

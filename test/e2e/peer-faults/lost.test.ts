@@ -19,7 +19,13 @@ let two: TwoHosts
 
 const start = async (more: Partial<Making> = {}): Promise<void> => {
   worlds += 1
-  two = await TwoHosts.start({ folder: path.join(scratch, String(worlds)), a: ON_A, b: ON_B, lostAfter: MINUTE, ...more })
+  two = await TwoHosts.start({
+    folder: path.join(scratch, String(worlds)),
+    a: ON_A,
+    b: ON_B,
+    lostAfter: MINUTE,
+    ...more,
+  })
 }
 
 beforeEach(() => start())
@@ -286,7 +292,9 @@ describe('P15: told again', () => {
     await two.ended(fork.runId)
     expect(await runsOnB()).toEqual(['completed', 'completed'])
     expect(await mine(fork.runId)).toEqual({ mine: 30 })
-    const keys = two.proxy.passed.filter(passed => kindOf(passed) === 'create').map(({ headers }) => headers['idempotency-key'])
+    const keys = two.proxy.passed
+      .filter(passed => kindOf(passed) === 'create')
+      .map(({ headers }) => headers['idempotency-key'])
     expect(new Set(keys).size).toBe(2)
   })
 })

@@ -22,7 +22,8 @@ export type Death = { readonly at: number; readonly when: 'before' | 'after' }
 class Died extends Error {}
 
 const hostOf = async (build: string): Promise<typeof createHost> =>
-  ((await import(/* @vite-ignore */ pathToFileURL(`${build}/host.js`).href)) as { createHost: typeof createHost }).createHost
+  ((await import(/* @vite-ignore */ pathToFileURL(`${build}/host.js`).href)) as { createHost: typeof createHost })
+    .createHost
 
 /**
  * One of the two hosts: a whole one, with its port, in this process. It can die at any write of its store: from then on

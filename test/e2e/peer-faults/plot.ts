@@ -10,7 +10,12 @@ const VARYING = /"(writtenAt|requestedAt|resolvedAt|decidedAt|effect|shownHash|t
 const EFFECT = /(assay-effect:)[\w-]+/g
 const REST = /"(runTimeoutMs|decided)":\d+/g
 
-export type Beat = { readonly type: string; readonly nodeId: string | null; readonly said: string; readonly cause: string | null }
+export type Beat = {
+  readonly type: string
+  readonly nodeId: string | null
+  readonly said: string
+  readonly cause: string | null
+}
 
 /**
  * What a story came to on both hosts, without what two tellings of it may differ in: ids, times, the notes of silence,
@@ -34,7 +39,10 @@ export function plotOf(runs: readonly CheckedRun[]): { readonly [run: string]: r
         kept(run).map(({ type, nodeId, payload, secret, causationId }) => ({
           type,
           nodeId: nodeId ?? null,
-          said: named(JSON.stringify([payload, secret ?? null])).replace(VARYING, '"$1":"-"').replace(EFFECT, '$1-').replace(REST, '"$1":0'),
+          said: named(JSON.stringify([payload, secret ?? null]))
+            .replace(VARYING, '"$1":"-"')
+            .replace(EFFECT, '$1-')
+            .replace(REST, '"$1":0'),
           cause: causationId == null ? null : named(causationId),
         })),
       ])
@@ -78,7 +86,10 @@ export const handedTo = (runs: readonly CheckedRun[], peer = 'beta'): readonly s
 /** The chain of a hand-off and what was noted on the way, in short. */
 export const handoffsIn = (events: readonly CheckedEvent[]): readonly string[] =>
   events.flatMap(({ type, payload }) => {
-    const { phase, error, reason } = payload as Phase & { readonly error?: { readonly code: string }; readonly reason?: string }
+    const { phase, error, reason } = payload as Phase & {
+      readonly error?: { readonly code: string }
+      readonly reason?: string
+    }
     if (type === 'core.workflowChain.event') return [[phase, ...(error ? [error.code] : [])].join(' ')]
     return type.startsWith('assay.peer.') ? [[type.slice('assay.'.length), ...(reason ? [reason] : [])].join(' ')] : []
   })

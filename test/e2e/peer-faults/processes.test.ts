@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CheckedRun } from '../../../src/log-check/checked.js'
+import type { CheckedRun } from '../../../src/log-check/checked.js'
 import { startAssay } from '../../cli/assay-process.js'
 import { createRun } from '../../support/client.js'
 import { crashPoints, SEED } from '../../support/crash-points.js'
@@ -48,7 +48,9 @@ describe('three processes', () => {
       variables: { draft: expect.stringContaining('written') },
     })
     onA = await eventsOf(two.a, runId)
-    runOfB = String(onA.find(({ payload }) => payload.phase === 'dispatch.succeeded')!.payload.childRunId).slice('peer:beta/'.length)
+    runOfB = String(onA.find(({ payload }) => payload.phase === 'dispatch.succeeded')!.payload.childRunId).slice(
+      'peer:beta/'.length,
+    )
     onB = await eventsOf(two.b, runOfB)
   })
 
@@ -79,7 +81,12 @@ describe('three processes', () => {
       {
         runId: runOfB,
         hostId: HOST_ID.b,
-        parent: { runId, hostId: HOST_ID.a, cause: 'core.dispatch', wellKnownUrl: `${two.toA.url}/.well-known/openwop` },
+        parent: {
+          runId,
+          hostId: HOST_ID.a,
+          cause: 'core.dispatch',
+          wellKnownUrl: `${two.toA.url}/.well-known/openwop`,
+        },
       },
       { runId, hostId: HOST_ID.a, parent: null },
     ])
@@ -132,7 +139,10 @@ describe('F1, P1: killed at a write, on either side', () => {
 
   it('the story is the one without it, with one run on B', async () => {
     const points = (['a', 'b'] as const).flatMap(side =>
-      crashPoints(writes[side], Math.max(1, Math.round((2 * writes[side]) / (POINTS / 2)))).map(crash => ({ side, crash })),
+      crashPoints(writes[side], Math.max(1, Math.round((2 * writes[side]) / (POINTS / 2)))).map(crash => ({
+        side,
+        crash,
+      })),
     )
     for (const [i, { side, crash }] of points.entries()) {
       const host = two[side]
@@ -145,7 +155,9 @@ describe('F1, P1: killed at a write, on either side', () => {
       // Whoever dies may take the answer along.
       let runId = await createRun(two.a, 'errand', key).catch(() => undefined)
       const isOver = async () =>
-        isDead || (runId !== undefined && (await two.a.call('GET', `/v1/runs/${runId}`).catch(() => undefined))?.body.status === 'completed')
+        isDead ||
+        (runId !== undefined &&
+          (await two.a.call('GET', `/v1/runs/${runId}`).catch(() => undefined))?.body.status === 'completed')
       await until('the end of the run or of the host', isOver)
       if (isDead) {
         deaths += 1
@@ -177,7 +189,9 @@ describe('F1, P1: killed at a write, on either side', () => {
     return Object.fromEntries(
       Object.entries(plot).map(([name, beats]) => [
         name,
-        beats.map(({ type }) => type).filter(type => !/^assay\.(model\.lost|model\.requested|budget)|^budget\./.test(type)),
+        beats
+          .map(({ type }) => type)
+          .filter(type => !/^assay\.(model\.lost|model\.requested|budget)|^budget\./.test(type)),
       ]),
     )
   }

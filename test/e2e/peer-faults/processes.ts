@@ -101,7 +101,8 @@ export class TwoProcesses {
   }
 
   async close(): Promise<void> {
-    for (const host of [this.a, this.b]) if (host.child.exitCode === null && host.child.signalCode === null) await host.finish()
+    for (const host of [this.a, this.b])
+      if (host.child.exitCode === null && host.child.signalCode === null) await host.finish()
     await Promise.all([this.world.close(), this.toB.close(), this.toA.close()])
   }
 
@@ -112,7 +113,10 @@ export class TwoProcesses {
     for (const workflow of ON_A)
       writeFileSync(path.join(project, 'workflows', `${workflow.id}.json`), JSON.stringify(sketch(workflow)))
     const beta = { url: this.toB.url, hostId: HOST_ID.b, keyRef: { env: 'KEY_AT_B' } }
-    writeFileSync(path.join(project, 'assay.config.json'), JSON.stringify({ peers: { lostAfter: 120_000, hosts: { beta } } }))
+    writeFileSync(
+      path.join(project, 'assay.config.json'),
+      JSON.stringify({ peers: { lostAfter: 120_000, hosts: { beta } } }),
+    )
   }
 }
 

@@ -21,11 +21,17 @@ const HOUR = 3_600_000
 const MINUTE = 60_000
 
 async function between<T>(
-  making: Omit<Partial<Making>, "build"> & { readonly folder: string; readonly build: string | undefined },
+  making: Omit<Partial<Making>, 'build'> & { readonly folder: string; readonly build: string | undefined },
   story: (two: TwoHosts) => Promise<T>,
 ): Promise<T> {
   const { build, ...others } = making
-  const two = await TwoHosts.start({ a: ON_A, b: ON_B, lostAfter: MINUTE, ...others, ...(build !== undefined && { build }) })
+  const two = await TwoHosts.start({
+    a: ON_A,
+    b: ON_B,
+    lostAfter: MINUTE,
+    ...others,
+    ...(build !== undefined && { build }),
+  })
   try {
     return await story(two)
   } finally {
@@ -91,7 +97,13 @@ export const PROTECTIONS: readonly Protection[] = [
   },
   {
     name: 'P2: the claim comes before the call: a try of which nobody knows what became is no refusal',
-    sabotage: [{ file: startPeer, find: /perform: \(id, again, sending\) => tryOnce\(context, \{ run, order: orderOf\(run, effect, id\), effect, again, /, put: 'perform: (id, _again, sending) => tryOnce(context, { run, order: orderOf(run, effect, id), effect, again: false, ' }],
+    sabotage: [
+      {
+        file: startPeer,
+        find: /perform: \(id, again, sending\) => tryOnce\(context, \{ run, order: orderOf\(run, effect, id\), effect, again, /,
+        put: 'perform: (id, _again, sending) => tryOnce(context, { run, order: orderOf(run, effect, id), effect, again: false, ',
+      },
+    ],
     check: (folder, build) =>
       between({ folder, build, b: withoutWork(ON_B) }, async two => {
         two.proxy.plan({ at: 0, of: 'create', fault: 'late-gateway' })
@@ -136,7 +148,9 @@ export const PROTECTIONS: readonly Protection[] = [
   },
   {
     name: 'P9: a mask is not merged as text',
-    sabotage: [{ file: 'peers/answers.js', find: /value === undefined \|\| isMasked\(value\)/, put: 'value === undefined' }],
+    sabotage: [
+      { file: 'peers/answers.js', find: /value === undefined \|\| isMasked\(value\)/, put: 'value === undefined' },
+    ],
     check: async (folder, build) => {
       const { log } = await handedToLiar(folder, build, {
         read: () => ({ status: 200, body: document('completed', { variables: { sum: '[REDACTED:key]' } }) }),
@@ -173,7 +187,13 @@ export const PROTECTIONS: readonly Protection[] = [
     check: (folder, build) =>
       between({ folder, build }, async two => {
         const { key } = await two.client('b').createKey({ scopes: ['runs:create', 'runs:read'] })
-        const carrier = { hostId: 'a.example', runId: 'a-run-of-a', eventId: 'a-run-of-a:3', cause: 'core.dispatch', depth: 0 }
+        const carrier = {
+          hostId: 'a.example',
+          runId: 'a-run-of-a',
+          eventId: 'a-run-of-a:3',
+          cause: 'core.dispatch',
+          depth: 0,
+        }
         const response = await fetch(`${two.b.host.url}/v1/runs`, {
           method: 'POST',
           headers: {

@@ -16,13 +16,16 @@ const folder = (): string => {
   return path.join(scratch, 'node_modules', String(folders))
 }
 
-describe.each(PROTECTIONS.map(protection => [protection.name, protection] as const))('%s', (_name, { check, sabotage }) => {
-  it('is so', async () => {
-    await check(folder())
-  })
+describe.each(PROTECTIONS.map(protection => [protection.name, protection] as const))(
+  '%s',
+  (_name, { check, sabotage }) => {
+    it('is so', async () => {
+      await check(folder())
+    })
 
-  it('is not so any more where the line that sees to it is gone, and the check says so', async () => {
-    const build = sabotaged(folder(), sabotage)
-    await expect(check(folder(), build)).rejects.toThrow(/expected/)
-  })
-})
+    it('is not so any more where the line that sees to it is gone, and the check says so', async () => {
+      const build = sabotaged(folder(), sabotage)
+      await expect(check(folder(), build)).rejects.toThrow(/expected/)
+    })
+  },
+)

@@ -68,16 +68,16 @@ export class Sweep {
   /** Every point that there is in this story. */
   points(): Point[] {
     const { requests, writes } = this.#clean!
-    const way = indices(requests).flatMap(at => REQUEST_FAULTS.map(fault => ({ on: 'way' as const, faults: [{ at, fault }] })))
+    const way = indices(requests).flatMap(at =>
+      REQUEST_FAULTS.map(fault => ({ on: 'way' as const, faults: [{ at, fault }] })),
+    )
     const streams = indices(this.story.runsOnB).flatMap(at =>
       STREAM_FAULTS.flatMap(fault =>
         [0, 1, 3].map(after => ({ on: 'way' as const, faults: [{ at, fault, after, of: 'stream' as const }] })),
       ),
     )
     const deaths = (on: 'a' | 'b') =>
-      indices(writes[on]).flatMap(i =>
-        (['before', 'after'] as const).map(when => ({ on, death: { at: i + 1, when } })),
-      )
+      indices(writes[on]).flatMap(i => (['before', 'after'] as const).map(when => ({ on, death: { at: i + 1, when } })))
     return [...way, ...streams, ...deaths('a'), ...deaths('b')]
   }
 

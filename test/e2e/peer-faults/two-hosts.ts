@@ -60,7 +60,14 @@ export class TwoHosts {
     const portOfB = await freePort()
     const proxy = await FaultProxy.start(portOfB)
     const cut = () => proxy.down()
-    const atA = { folder, workflows: making.a, url: proxy.url, lostAfter, settings: settingsOfA, ...(filesOfA && { files: filesOfA }) }
+    const atA = {
+      folder,
+      workflows: making.a,
+      url: proxy.url,
+      lostAfter,
+      settings: settingsOfA,
+      ...(filesOfA && { files: filesOfA }),
+    }
     const a = sideA({ ...atA, ...(build !== undefined && { build }) }, clock, stores.a, cut)
     const configB = configOf(
       path.join(folder, 'b'),
@@ -148,8 +155,6 @@ export class TwoHosts {
     await this.proxy.close()
   }
 }
-
-
 
 const TERMINAL = new Set(['completed', 'failed', 'cancelled'])
 

@@ -17,7 +17,12 @@ export const ON_B: readonly Sketch[] = [
   adder('add-one', 1),
   adder('add-ten', 10, 2_000),
   { id: 'broken', nodes: { f: { type: 'core.fail', config: { failures: 9 } } } },
-  { ...adder('add-asked', 1_000), id: 'add-asked', nodes: { gate: 'core.approvalGate', ...adder('', 1_000).nodes }, edges: ['gate > sum'] },
+  {
+    ...adder('add-asked', 1_000),
+    id: 'add-asked',
+    nodes: { gate: 'core.approvalGate', ...adder('', 1_000).nodes },
+    edges: ['gate > sum'],
+  },
   { id: 'sleeper', nodes: { d: { type: 'core.delay', config: { delayMs: 20 * 24 * 3_600_000 } } } },
 ]
 
@@ -64,7 +69,13 @@ export const ON_A: readonly Sketch[] = [
   ),
   // The same, and a while in which the run lasts.
   loopOf(
-    { rules: [{ when: 'iteration == 1', decide: next(peer('add-ten')) }, { when: 'iteration == 2', decide: next('rest') }, { decide: terminate }] },
+    {
+      rules: [
+        { when: 'iteration == 1', decide: next(peer('add-ten')) },
+        { when: 'iteration == 2', decide: next('rest') },
+        { decide: terminate },
+      ],
+    },
     { id: 'lasting', dispatch: mapped, variables },
   ),
   { id: 'rest', nodes: { d: { type: 'core.delay', config: { delayMs: 20 * 24 * 3_600_000 } } } },
