@@ -4,6 +4,7 @@ import { runsIn } from '../../test/support/stored-runs.js'
 import { gatedFamily, handing, score, writing } from '../testing/gated-families.js'
 import { gatedRuns } from '../testing/gated-runs.js'
 import { type Asking, askedOnce } from '../testing/model-runs.js'
+import { peerRuns } from '../testing/peer-runs.js'
 import { STORY_KINDS, type StoryKind } from '../testing/stories/story.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
 import { checkLog } from './check-log.js'
@@ -25,6 +26,7 @@ import { INVOCATION_MUTATIONS } from './testing/mutations/invocations.js'
 import { JOURNAL_MUTATIONS } from './testing/mutations/journal.js'
 import { NODE_MUTATIONS } from './testing/mutations/nodes.js'
 import { ORCHESTRATOR_MUTATIONS } from './testing/mutations/orchestrators.js'
+import { PEER_MUTATIONS } from './testing/mutations/peers.js'
 import { QUESTION_MUTATIONS } from './testing/mutations/questions.js'
 import { REFUSAL_MUTATIONS } from './testing/mutations/refusals.js'
 import { RUN_MUTATIONS } from './testing/mutations/runs.js'
@@ -112,6 +114,10 @@ const OF_MODELS = await Promise.all(
 const OF_JOURNALS: CheckInput[] = []
 for (let i = 0; i < 12; i += 1) OF_JOURNALS.push(await journalRuns(fromSeed(seedOf(i))))
 
+/** Work at peers; there is one story of it, broken again and again. */
+const PEERS: CheckInput = { runs: await runsIn((await peerRuns()).store), complete: true }
+const OF_PEERS = Array.from({ length: PER_MUTATION }, (): CheckInput => ({ ...PEERS }))
+
 /** A mutation that finds no place leaves its draft as it was, so that the next one can have it. */
 const drafts = new Map<CheckInput, Draft>()
 
@@ -135,6 +141,7 @@ const ALL = [
   ...GATED_MUTATIONS.map(mutation => ({ mutation, logs: GATED })),
   ...REFUSAL_MUTATIONS.map(mutation => ({ mutation, logs: OF_MODELS })),
   ...JOURNAL_MUTATIONS.map(mutation => ({ mutation, logs: OF_JOURNALS })),
+  ...PEER_MUTATIONS.map(mutation => ({ mutation, logs: OF_PEERS })),
 ]
 
 describe('every mutant is caught by the rule it was built for', () => {

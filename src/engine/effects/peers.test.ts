@@ -5,6 +5,7 @@ import { engineRig, type Rig, register, startRun } from '../../testing/engine-ri
 import { settled } from '../../testing/manual-clock.js'
 import { next, scripted, terminate } from '../../testing/orchestration.js'
 import { type Fate, PeerDouble } from '../../testing/peer-double.js'
+import { CALLER, peerRuns } from '../../testing/peer-runs.js'
 import { MemoryStore } from '../../store/memory/memory-store.js'
 import type { Engine } from '../runtime/engine.js'
 
@@ -318,28 +319,13 @@ describe('P15: forks', () => {
 
 test('P16: a run that is nested as deep as runs may be hands nothing on', async () => {
   const { rig, engine, peers } = await world()
-  const parent = {
-    hostId: 'alpha.example',
-    runId: 'r0',
-    eventId: 'r0:5',
-    cause: 'core.dispatch' as const,
-    wellKnownUrl: 'http://alpha.example/.well-known/openwop',
-  }
-  const runId = await startRun(engine, 'hands', { foreign: { parent, depth: 8 } })
+  const runId = await startRun(engine, 'hands', { foreign: { parent: CALLER, depth: 8 } })
   expect(await story(rig, runId)).toEqual(['dispatch.began', 'dispatch.failed'])
   expect(peers.orders).toEqual([])
   await expectLegal(rig)
 })
 
 describe('R-XHOST-2: a run that a peer has started', () => {
-  const parent = {
-    hostId: 'alpha.example',
-    runId: 'r0',
-    eventId: 'r0:5',
-    cause: 'core.dispatch' as const,
-    wellKnownUrl: 'http://alpha.example/.well-known/openwop',
-  }
-
   test.each([
     ['hands', 'runOrchestrator.decided'],
     ['sub', 'core.workflowChain.event'],
@@ -348,7 +334,7 @@ describe('R-XHOST-2: a run that a peer has started', () => {
     const { rig, engine } = await world()
     const sub = { type: 'core.subWorkflow', config: { workflowId: 'quiet' } }
     await register(engine, { id: 'sub', nodes: { a: sub } }, { id: 'quiet', nodes: { a: 'core.noop' } })
-    const runId = await startRun(engine, workflowId, { foreign: { parent, depth: 1 } })
+    const runId = await startRun(engine, workflowId, { foreign: { parent: CALLER, depth: 1 } })
     await engine.fork({ tenant: 't1', runId, mode: 'branch', fromSeq: 0 })
     await engine.fork({ tenant: 't1', runId, mode: 'branch', fromSeq: 1 })
     await engine.fork({ tenant: 't1', runId, mode: 'replay', fromSeq: 0 })
@@ -369,4 +355,12 @@ describe('R-XHOST-2: a run that a peer has started', () => {
     )
     await expectLegal(rig)
   })
+})
+
+test('the story of peers that the oracle is tried on has all that can be told of them, and is legal', async () => {
+  const rig = await peerRuns()
+  await expectLegal(rig)
+  const told = (await runsIn(rig.store)).flatMap(run => run.events.map(({ type }) => type))
+  for (const type of ['silent', 'heard', 'lost', 'released']) expect(told).toContain(`assay.peer.${type}`)
+  expect(told).toContain('agent.verified')
 })
