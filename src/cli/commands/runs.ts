@@ -1,8 +1,7 @@
 import fs from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
-import type { AssayClient } from '../../client/assay-client.js'
-import type { Fields, RunAncestry, RunSnapshot } from '../../client/wire-shapes.js'
+import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
 import type { Cli } from '../cli.js'
 import { eventLine } from '../progress/progress.js'
@@ -19,6 +18,7 @@ import {
 } from '../reports/run-details.js'
 import { exitCodeOf } from '../terminal/exit-code.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
+import { addAncestry } from './ancestry.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
@@ -101,44 +101,6 @@ function addReads(runs: Command, { terminal }: Cli): void {
       terminal.out(file)
       if (bundle.truncated) terminal.note(`not all events are in it: ${bundle.truncatedReason}`)
     })
-}
-
-function addAncestry(runs: Command, { terminal }: Cli): void {
-  runs
-    .command('ancestry')
-    .description('which run has started this one, and how')
-    .argument('<runId>')
-    .option('--walk', 'all the way up, as far as this host knows it')
-    .action(async (runId: string, _options, command: Command) => {
-      const { json, walk, ...options } = command.optsWithGlobals<GlobalOptions & { readonly walk?: true }>()
-      const client = await connect(options)
-      const first = await client.getAncestry(runId)
-      const chain = walk ? await walked(client, first) : [first]
-      if (json) return printJson(terminal, walk ? { ancestry: chain } : first)
-      const parents = chain.flatMap(({ parent }) => (parent === null ? [] : [parent]))
-      if (parents.length === 0) terminal.note(`no run has started ${printable(runId)}`)
-      else
-        printTable(
-          terminal,
-          ['PARENT', 'HOST', 'CAUSE'],
-          parents.map(parent => [parent.runId, parent.hostId, parent.cause]),
-        )
-      const last = chain.at(-1)?.parent
-      if (walk && last?.wellKnownUrl !== undefined) terminal.note(`it goes on at ${printable(last.wellKnownUrl)}`)
-    })
-}
-
-/** One hop at a time, up to a run that nobody has started, or to another host: who may answer there is not known here. */
-async function walked(client: AssayClient, first: RunAncestry): Promise<RunAncestry[]> {
-  const chain = [first]
-  const seen = new Set([first.runId])
-  for (let { parent } = first; parent !== null && parent.hostId === first.hostId && !seen.has(parent.runId); ) {
-    seen.add(parent.runId)
-    const next = await client.getAncestry(parent.runId)
-    chain.push(next)
-    parent = next.parent
-  }
-  return chain
 }
 
 function addLogs(runs: Command, { terminal, exit }: Cli): void {

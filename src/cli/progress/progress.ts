@@ -50,6 +50,12 @@ function noteOf(event: PublicEvent): string | undefined {
       return `child run ${payload.childRunId}`
     case 'assay.child.status':
       return `child run ${payload.childRunId} ${payload.status}`
+    case 'assay.peer.silent':
+    case 'assay.peer.lost':
+      return `peer ${payload.peer}: ${payload.reason}`
+    case 'assay.peer.heard':
+    case 'assay.peer.released':
+      return `peer ${payload.peer}`
     case 'interrupt.requested':
       return `${payload.kind}: ${headline(String(payload.kind), Object(payload.data))}`
     case 'assay.interrupt.voted':

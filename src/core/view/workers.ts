@@ -16,6 +16,11 @@ function changed(draft: ViewDraft, before: NodeView, event: KnownEvent): NodeVie
   switch (event.type) {
     case 'core.workflowChain.event':
       return event.payload.phase === 'dispatch.began' ? begun(draft, before, event) : stepped(before, event)
+    case 'assay.peer.lost': {
+      const { childRunId } = event.payload
+      if (childRunId !== undefined) return ended(before, childRunId, 'failed')
+      return withWorker(before, isBegun(event.causationId), worker => ({ ...worker, status: 'failed' }))
+    }
     case 'interrupt.resolved':
       return event.payload.outcome === 'rejected' ? rejected(before) : undefined
     case 'assay.result.withheld':

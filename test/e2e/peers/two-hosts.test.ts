@@ -3,6 +3,7 @@ import type { RunEventDoc } from '../../../src/client/index.js'
 import { next, scripted, terminate } from '../../../src/testing/orchestration.js'
 import { type Sketch, sketch } from '../../../src/testing/workflow.js'
 import { causationText } from '../../../src/peers/causation.js'
+import { startAssay } from '../../cli/assay-process.js'
 import { findingsOf, storedRuns } from '../../support/stored-runs.js'
 import { type Pair, startPair } from './two-hosts.js'
 
@@ -150,6 +151,16 @@ describe('work handed to a peer', () => {
     const trace = (events: readonly RunEventDoc[]) =>
       events.flatMap(({ payload }) => (payload as { traceparent?: string }).traceparent?.slice(3, 35) ?? [])[0]
     expect(trace(ofBeta)).toBe(trace(log))
+    // And by command, over both hosts, with the keys that the configuration of the folder names.
+    const args = ['runs', 'ancestry', there!.runId, '--walk', '--json', '--url', pair.urls.beta, '--key', pair.keys.beta]
+    const walked = await startAssay(args, { cwd: pair.projectOf('beta'), env: { ALPHA_KEY: pair.keys.alpha } }).done
+    expect(walked, walked.stderr).toMatchObject({ code: 0 })
+    expect(JSON.parse(walked.stdout)).toMatchObject({
+      ancestry: [
+        { runId: there!.runId, hostId: 'beta.example' },
+        { runId, hostId: 'alpha.example', parent: null },
+      ],
+    })
     // On alpha all causes are its own.
     expect(log.filter(({ payload }) => 'causationHostId' in (payload as object))).toEqual([])
   })

@@ -45,7 +45,7 @@ export async function startPair({ alpha = {}, beta = {}, via }: PairSettings = {
     return { host, url: host.url, client: new AssayClient({ url: host.url, key: KEYS[name] }) }
   }
   const toBeta = { beta: { url: via ?? urlB, hostId: 'beta.example', keyRef: { env: 'BETA_KEY' } } }
-  const toAlpha = { alpha: { url: urlA, hostId: 'alpha.example', keyIds: [idOf(KEYS.beta)] } }
+  const toAlpha = { alpha: { url: urlA, hostId: 'alpha.example', keyRef: { env: 'ALPHA_KEY' }, keyIds: [idOf(KEYS.beta)] } }
   const startAlpha = () => start('alpha', portA, toBeta, alpha)
   const startBeta = () => start('beta', portB, toAlpha, beta)
   const hosts = { alpha: await startAlpha(), beta: await startBeta() }
@@ -54,6 +54,7 @@ export async function startPair({ alpha = {}, beta = {}, via }: PairSettings = {
     urls: { alpha: urlA, beta: urlB },
     keys: KEYS,
     hosts,
+    projectOf: (name: 'alpha' | 'beta'): string => path.join(folder, name),
     /** Stops a host, and starts it again on what it has kept. */
     async restart(name: 'alpha' | 'beta'): Promise<void> {
       await hosts[name].host.stop()
