@@ -7,6 +7,7 @@ import { sha256 } from '../src/digest.js'
 import { loopOf, next, terminate } from '../src/testing/orchestration.js'
 import { type Sketch, sketch } from '../src/testing/workflow.js'
 import { freePort } from '../test/support/free-port.js'
+import { kill } from '../test/e2e/agents/world.js'
 import { HostProcess } from '../test/support/host-process.js'
 import { startPostgres } from '../test/support/postgres.js'
 import { type Load, load, type Server } from './serving.js'
@@ -65,14 +66,14 @@ async function serve(
   const project = path.join(folder, 'project')
   const data = path.join(folder, 'data')
   for (const needed of [path.join(project, 'workflows'), data]) mkdirSync(needed, { recursive: true })
-  for (const workflow of WORKFLOWS)
+  for (const workflow of hostId === 'a.example' ? WORKFLOWS : [worker])
     writeFileSync(path.join(project, 'workflows', `${workflow.id}.json`), JSON.stringify(sketch(workflow)))
   writeFileSync(path.join(project, 'assay.config.json'), JSON.stringify({ peers }))
   const settings = { hostId, port: String(port), 'log.level': 'warn', 'rateLimit.requestsPerSecond': '0' }
   const host = await HostProcess.spawn({ data, database, project, settings, env })
   const url = await host.url()
   if (url === undefined) throw new Error(`no host: ${host.errors}`)
-  const stop = async () => void (await host.finish())
+  const stop = async () => void (await kill(host))
   return { url, key: (await readLocalKey(data))!, pid: host.child.pid!, stop, host }
 }
 

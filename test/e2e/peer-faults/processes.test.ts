@@ -72,7 +72,7 @@ describe('three processes', () => {
   it('R-XHOST-9, R-XHOST-11: `assay runs ancestry --walk` leads from B to A, and no further', async () => {
     const data = two.b.settings.data
     const { code, stdout, stderr } = await startAssay(
-      ['runs', 'ancestry', runOfB, '--walk', '--json', '--data', data, '--project', two.projectOfB],
+      ['runs', 'ancestry', runOfB, '--walk', '--json', '--data', data],
       { env: { ...two.envOfB }, cwd: two.projectOfB },
     ).done
     expect([code, stderr]).toEqual([0, ''])
