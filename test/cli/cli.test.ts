@@ -190,7 +190,7 @@ describe('runs', () => {
     expect(header?.split(/ {2,}/)).toEqual(['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK', 'COST', 'WAITS FOR'])
     expect(rows.map(row => row.split(/ {2,}/)[1])).toEqual(['approval', 'checked-answer', 'sub-workflow'])
     expect(rows[0]).toMatch(/waiting-approval .* so far .* approval: Send this reply\?$/)
-    expect(rows[1]).toMatch(/ completed +\S+Z +\d+ s +\$/)
+    expect(rows[1]).toMatch(/ completed +\S+Z +\d+ s *$/)
     const listed = async (...more: string[]) =>
       (await server.json('runs', 'list', '--limit', '200', ...more)).value.runs.map(
         (run: { workflowId: string; parentRunId?: string }) => [run.workflowId, run.parentRunId !== undefined],
