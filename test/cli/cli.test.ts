@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
+import { type Server, startAssay, startServer, temporaryFolder, until } from './assay-process.js'
 import { runHere } from './command-line.js'
 
 let folder: string
@@ -100,6 +100,18 @@ describe('run', () => {
       .map(line => line.split(/\s+/)[2])
     expect(types.at(0)).toBe('run.started')
     expect(types.at(-1)).toBe('run.completed')
+  })
+
+  test('Ctrl-C leaves the run alone, and says so', async () => {
+    await server.assay('workflows', 'put', file('slow.yaml', SLOW))
+    const watching = startAssay(['--data', server.data, 'run', 'slow', '--follow'])
+    await until(watching, /node\.started/)
+    watching.child.kill('SIGINT')
+    const { code, stderr } = await watching.done
+    const [, runId] = /the run goes on; look again with: assay runs follow (\S+),/.exec(stderr) ?? []
+    expect(code).toBe(130)
+    expect((await server.json('runs', 'get', String(runId))).value.status).toBe('running')
+    await server.assay('runs', 'cancel', String(runId))
   })
 
   test('inputs come from a file and from stdin', async () => {
@@ -415,7 +427,14 @@ describe('wrong usage', () => {
   })
 
   test('an unknown workflow or run is refused with a hint', async () => {
-    expect(await server.assay('run', 'nothing')).toMatchObject({ code: 2 })
+    expect(await server.assay('run', 'nothing')).toMatchObject({
+      code: 2,
+      stderr: 'error: there is no workflow "nothing"; assay workflows list shows those there are\n',
+    })
+    expect(await server.assay('run', 'helo')).toMatchObject({
+      code: 2,
+      stderr: 'error: there is no workflow "helo"; did you mean hello?\n',
+    })
     const { code, stderr } = await server.assay('runs', 'get', 'nothing')
     expect(code).toBe(2)
     expect(stderr).toMatch(/\[not_found\][\s\S]*assay runs list/)
