@@ -198,6 +198,7 @@ export const LAYERS: readonly Layer[] = [
       'core/budget/budget.ts',
       'core/replay/compare.ts',
       'core/run/redaction.ts',
+      'core/schema/suggest.ts',
       'core/view/',
       'calibration/',
     ],

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Server, startAssay, startServer, temporaryFolder } from './assay-process.js'
+import { type Server, startAssay, startServer, temporaryFolder, until } from './assay-process.js'
 import { runHere } from './command-line.js'
 
 let folder: string
@@ -102,6 +102,18 @@ describe('run', () => {
     expect(types.at(-1)).toBe('run.completed')
   })
 
+  test('Ctrl-C leaves the run alone, and says so', async () => {
+    await server.assay('workflows', 'put', file('slow.yaml', SLOW))
+    const watching = startAssay(['--data', server.data, 'run', 'slow', '--follow'])
+    await until(watching, /node\.started/)
+    watching.child.kill('SIGINT')
+    const { code, stderr } = await watching.done
+    const [, runId] = /the run goes on; look again with: assay runs follow (\S+),/.exec(stderr) ?? []
+    expect(code).toBe(130)
+    expect((await server.json('runs', 'get', String(runId))).value.status).toBe('running')
+    await server.assay('runs', 'cancel', String(runId))
+  })
+
   test('inputs come from a file and from stdin', async () => {
     const args = ['--data', server.data, 'run', 'hello', '--wait', '--input']
     const fromFile = await server.assay('run', 'hello', '--wait', '--input', `@${file('in.yaml', 'name: File')}`)
@@ -190,7 +202,7 @@ describe('runs', () => {
     expect(header?.split(/ {2,}/)).toEqual(['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK', 'COST', 'WAITS FOR'])
     expect(rows.map(row => row.split(/ {2,}/)[1])).toEqual(['approval', 'checked-answer', 'sub-workflow'])
     expect(rows[0]).toMatch(/waiting-approval .* so far .* approval: Send this reply\?$/)
-    expect(rows[1]).toMatch(/ completed +\S+Z +\d+ s +\$/)
+    expect(rows[1]).toMatch(/ completed +\S+Z +\d+ s *$/)
     const listed = async (...more: string[]) =>
       (await server.json('runs', 'list', '--limit', '200', ...more)).value.runs.map(
         (run: { workflowId: string; parentRunId?: string }) => [run.workflowId, run.parentRunId !== undefined],
@@ -415,7 +427,14 @@ describe('wrong usage', () => {
   })
 
   test('an unknown workflow or run is refused with a hint', async () => {
-    expect(await server.assay('run', 'nothing')).toMatchObject({ code: 2 })
+    expect(await server.assay('run', 'nothing')).toMatchObject({
+      code: 2,
+      stderr: 'error: there is no workflow "nothing"; assay workflows list shows those there are\n',
+    })
+    expect(await server.assay('run', 'helo')).toMatchObject({
+      code: 2,
+      stderr: 'error: there is no workflow "helo"; did you mean hello?\n',
+    })
     const { code, stderr } = await server.assay('runs', 'get', 'nothing')
     expect(code).toBe(2)
     expect(stderr).toMatch(/\[not_found\][\s\S]*assay runs list/)

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import type { AssayClient } from '../../client/assay-client.js'
+import { AssayError } from '../../client/assay-error.js'
 import type { CreatedRun } from '../../client/wire-shapes.js'
+import { closestName } from '../../core/schema/suggest.js'
 import type { Cli } from '../cli.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { connect } from './connect.js'
@@ -35,7 +37,7 @@ export function addRun(program: Command, cli: Cli): void {
     const options = command.optsWithGlobals<Options>()
     const what = whatToRun(workflowId, options.agent)
     const client = await connect(options)
-    const created = await start(client, what, options, cli)
+    const created = await start(client, what, options, cli).catch(error => explained(client, what, error))
     await seeThrough(cli, client, created, workflowId ?? String(options.agent), options)
   })
 }
@@ -46,6 +48,17 @@ function whatToRun(workflowId: string | undefined, agentId: string | undefined):
   if (workflowId !== undefined && agentId === undefined) return { workflowId }
   if (workflowId === undefined && agentId !== undefined) return { agentId }
   throw new UsageError('name what to run: either a workflow, or an agent with --agent')
+}
+
+/** The server names its own interface as the way to register what it does not know; who types has more often mistyped. */
+async function explained(client: AssayClient, what: What, error: unknown): Promise<never> {
+  if (!(error instanceof AssayError) || error.code !== 'unknown_workflow' || !('workflowId' in what)) throw error
+  // A key that may not see them is told what the server said.
+  const { workflows } = await client.listWorkflows().catch(() => Promise.reject(error))
+  const known = workflows.map(({ workflowId }) => workflowId)
+  const close = closestName(what.workflowId, known)
+  const hint = close === undefined ? 'assay workflows list shows those there are' : `did you mean ${close}?`
+  throw new UsageError(`there is no workflow ${JSON.stringify(what.workflowId)}; ${hint}`)
 }
 
 async function start(client: AssayClient, what: What, options: Options, { terminal }: Cli): Promise<CreatedRun> {

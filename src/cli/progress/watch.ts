@@ -32,7 +32,7 @@ export async function watchRun(
   runId: string,
   options: WatchOptions,
 ): Promise<ExitCode> {
-  const { run, progress } = await followRun(terminal, client, runId, options)
+  const { run, progress } = await left(terminal, runId, () => followRun(terminal, client, runId, options))
   const { outputs } = progress
   const exit = exitCodeOf(run, options)
   if (hasGivenUp(run) && isOnlyForced(run)) terminal.note(forcedNote(run))
@@ -42,6 +42,25 @@ export async function watchRun(
   else for (const line of await ending(client, run)) terminal.note(line)
   return exit
 }
+
+/** Whoever stops watching has not stopped the run, and is told so. */
+async function left<T>(terminal: Terminal, runId: string, watch: () => Promise<T>): Promise<T> {
+  const leave = () => {
+    terminal.note(
+      `the run goes on; look again with: assay runs follow ${runId}, or end it with: assay runs cancel ${runId}`,
+    )
+    process.exit(INTERRUPTED)
+  }
+  process.once('SIGINT', leave)
+  try {
+    return await watch()
+  } finally {
+    process.off('SIGINT', leave)
+  }
+}
+
+/** As shells say it of a program that Ctrl-C has ended. */
+const INTERRUPTED = 130
 
 export type Followed = {
   readonly run: RunSnapshot

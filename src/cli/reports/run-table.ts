@@ -14,7 +14,7 @@ export const runRow = (row: RunRow, run: RunSnapshot, now: number): string[] => 
   row.status,
   row.startedAt,
   tookText(row, now),
-  run.assay === undefined ? '' : usd(run.assay.spend.costUsd),
+  costText(run),
   waitsFor(run),
 ]
 
@@ -22,6 +22,10 @@ function tookText({ startedAt, completedAt }: RunRow, now: number): string {
   const end = completedAt === undefined ? now : Date.parse(completedAt)
   return `${spanText(end - Date.parse(startedAt))}${completedAt === undefined ? ' so far' : ''}`
 }
+
+/** Left out where it is nothing: a model without a price would seem to cost as much as one that is free. */
+const costText = ({ assay }: RunSnapshot): string =>
+  assay === undefined || assay.spend.costUsd === 0 ? '' : usd(assay.spend.costUsd)
 
 function waitsFor({ interrupt, childRuns = [] }: RunSnapshot): string {
   if (interrupt !== undefined) return `${interrupt.kind}: ${headline(interrupt.kind, interrupt.data)}`
