@@ -118,6 +118,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     store,
     vault: tenantVault,
     redact: ground.secrets.redact,
+    longTexts: ground.longTexts,
     turns,
     settings: deskSettings(config),
   })
@@ -228,8 +229,8 @@ async function furnishAgents(
 
 /** Memory and workspaces as keys get at them; runs do so on their own. */
 function journalDesks(config: Config, ground: Ground, vault: Vault, plans: () => Engine['plans']) {
-  const { store, clock, ids, turns, secrets } = ground
-  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact }
+  const { store, clock, ids, turns, secrets, longTexts } = ground
+  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact, longTexts }
   return {
     memory: createMemoryDesk(deps, config.memory),
     workspace: createWorkspaceDesk({ ...deps, usage: store, quotas: config.quotas }, config.workspace),
