@@ -2,12 +2,15 @@
  * How much the tests would notice: draws one-line mutants of the source at random and runs the tests near each of them.
  *
  *     node scripts/mutants.mjs [--seed 7] [--count 40] [--area core,engine,store,http]
+ *     node scripts/mutants.mjs --bounds [WORD]
  *
  *  1. What is judged is the last commit, in a copy of the tree beside the temporary files; this one is not touched.
  *  2. The same seed draws the same mutants of the same commit, as many from one area as from another.
  *  3. A mutant is killed by a test that fails with it and passes without it, or by tests that come to an end only
  *     without it.
- *  4. Survivors are for a reader: some cannot be told from the original. The exit code only says whether it could run.
+ *  4. With `--bounds` each bound in `test/architecture/bounds.json` is taken away in its turn (those with that word in their
+ *     name), and the tests that the list names for it are run: none may survive.
+ *  5. Survivors are for a reader: some cannot be told from the original. The exit code only says whether it could run.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -34,12 +37,12 @@ const SUITES = {
 
 /** A test that waits too long fails after this; what never comes to wait is ended after the others. */
 const TEST_MS = 60_000
-const NEAR_LIMIT_MS = 3 * 60_000
-const LIMIT_MS = 10 * 60_000
+const NEAR_LIMIT_MS = 10 * 60_000
+const LIMIT_MS = 20 * 60_000
 const MOST_NEAR = 30
 
 async function main() {
-  const { seed, count, areas } = readArguments()
+  const { seed, count, areas, bounds } = readArguments()
   const copy = makeCopy()
   process.on('SIGINT', () => {
     stop()
@@ -48,8 +51,13 @@ async function main() {
   })
   try {
     const sources = readSources(copy)
-    const mutants = draw(areas, count, seed, pointsOf(copy, sources))
-    say(`${mutants.length} mutants of ${areas.join(', ')}, seed ${seed}`)
+    const mutants =
+      bounds === undefined ? draw(areas, count, seed, pointsOf(copy, sources)) : withoutBounds(sources, bounds)
+    say(
+      bounds === undefined
+        ? `${mutants.length} mutants of ${areas.join(', ')}, seed ${seed}`
+        : `${mutants.length} bounds`,
+    )
     const results = []
     for (const mutant of mutants) results.push(await judge(copy, sources, mutant))
     summarise(results, seed)
@@ -59,15 +67,21 @@ async function main() {
 }
 
 function readArguments() {
-  const options = { seed: { type: 'string' }, count: { type: 'string' }, area: { type: 'string' } }
-  const { values } = parseArgs({ options })
+  const options = {
+    seed: { type: 'string' },
+    count: { type: 'string' },
+    area: { type: 'string' },
+    bounds: { type: 'boolean' },
+  }
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  const bounds = values.bounds ? (positionals[0] ?? '') : undefined
   const seed = Number(values.seed ?? Math.floor(Math.random() * 1_000_000))
   const count = Number(values.count ?? 40)
   const areas = (values.area ?? Object.keys(SUITES).join(',')).split(',')
   const unknown = areas.filter(area => !Object.hasOwn(SUITES, area))
   if (unknown.length > 0) throw new Error(`no such area: ${unknown.join(', ')}; there are ${Object.keys(SUITES)}`)
   if (!Number.isSafeInteger(seed) || !(count >= 1)) throw new Error('--seed and --count take whole numbers')
-  return { seed, count, areas }
+  return { seed, count, areas, bounds }
 }
 
 /** A worktree of the last commit that shares node_modules and builds its own dist/, without a look at the types. */
@@ -100,6 +114,18 @@ function readSources(copy) {
 
 const isTest = file => file.endsWith('.test.ts')
 const isMutable = file => !isTest(file) && !file.includes('/testing/') && !file.endsWith('/registry.ts')
+
+/** One mutant for each bound of the list whose name has the word in it. */
+function withoutBounds(sources, word) {
+  const list = JSON.parse(fs.readFileSync(path.join(root, 'test', 'architecture', 'bounds.json'), 'utf8'))
+  return list
+    .filter(([what]) => what.includes(word))
+    .map(([what, file, was, becomes, tests]) => {
+      const start = sources.get(file).indexOf(was)
+      const line = sources.get(file).slice(0, start).split('\n').length
+      return { file, line, start, end: start + was.length, becomes, shown: what, suites: [tests] }
+    })
+}
 
 /** All mutants there could be, by area. The compiler's API is not stable yet: its version is pinned in package.json. */
 function pointsOf(copy, sources) {
@@ -218,15 +244,15 @@ const VERDICTS = { passed: 'survived', failed: 'killed', late: 'killed', broken:
 
 /** Puts the mutant in, runs what is near and then what is around it, and takes the mutant out. */
 async function judge(copy, sources, mutant) {
-  const { file, line, start, end, becomes, shown, area } = mutant
+  const { file, line, start, end, becomes, shown, area, suites } = mutant
   const began = performance.now()
   const text = sources.get(file)
-  const near = nearTests(sources, file)
+  const near = suites ?? nearTests(sources, file)
   const put = content => fs.writeFileSync(path.join(copy, file), content)
   put(text.slice(0, start) + becomes + text.slice(end))
   let heard = { state: 'passed' }
   let last = {}
-  const wider = SUITES[area](file).map(suites => ({ suites, limit: LIMIT_MS }))
+  const wider = suites ? [] : SUITES[area](file).map(around => ({ suites: around, limit: LIMIT_MS }))
   for (const stage of [{ suites: near, limit: NEAR_LIMIT_MS }, ...wider]) {
     if (heard.state !== 'passed' || stage.suites.length === 0) continue
     last = stage

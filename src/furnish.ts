@@ -88,8 +88,8 @@ export function openPeers(
 
 /** Memory and workspaces as keys get at them; runs do so on their own. */
 export function journalDesks(config: Config, ground: Ground, vault: Vault, plans: () => Engine['plans']) {
-  const { store, clock, ids, turns, secrets } = ground
-  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact }
+  const { store, clock, ids, turns, secrets, longTexts } = ground
+  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact, longTexts }
   return {
     memory: createMemoryDesk(deps, config.memory),
     workspace: createWorkspaceDesk({ ...deps, usage: store, quotas: config.quotas }, config.workspace),

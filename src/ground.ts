@@ -7,6 +7,7 @@ import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
 import { createPureProbes, pureProbesHere } from './probes/pure-probes.js'
+import { createLongRedactor } from './secrets/long-redactor.js'
 import { redactingLog } from './secrets/redacting-log.js'
 import { createSecrets } from './secrets/secrets.js'
 import { lockDataFolder } from './store/data-lock.js'
@@ -73,13 +74,27 @@ export async function layGround(config: Config, parts: HostParts, opened: Opened
   const pure = parts.unbounded?.probes ? pureProbesHere(clock) : createPureProbes(clock, weightOf)
   opened.push(() => pure.close())
   const secrets = createSecrets(config.readSecret)
+  const longTexts = createLongRedactor(secrets, weightOf)
+  opened.push(() => longTexts.close())
   const log = redactingLog(parts.log ?? pino({ level: config.log.level }, pino.destination(2)), secrets.redact)
   const egress = waysOut(config, clock, parts.resolve)
   opened.push(() => {
     for (const way of Object.values(egress)) way.close()
   })
   const turns = new Turns()
-  return { clock, ids, random: parts.random ?? systemRandom, store, schemas, pure, secrets, log, egress, turns }
+  return {
+    clock,
+    ids,
+    random: parts.random ?? systemRandom,
+    store,
+    schemas,
+    pure,
+    secrets,
+    longTexts,
+    log,
+    egress,
+    turns,
+  }
 }
 
 export type Ground = Awaited<ReturnType<typeof layGround>>

@@ -15,10 +15,12 @@ export type HostLoad = Engine['load'] &
     /** Workers that check schemas, and those that run probes. */
     readonly schemas: QueueLoad
     readonly probes: QueueLoad
+    /** And those that take secrets out of long texts. */
+    readonly longTexts: QueueLoad
   }
 
 export const loadOf =
-  (engine: Engine, app: App, { turns, schemas, pure }: Ground) =>
+  (engine: Engine, app: App, { turns, schemas, pure, longTexts }: Ground) =>
   async (): Promise<HostLoad> => ({
     ...engine.load,
     ...app.load(),
@@ -26,4 +28,5 @@ export const loadOf =
     turns: turns.waiting,
     schemas: schemas.load,
     probes: pure.load,
+    longTexts: longTexts.load,
   })

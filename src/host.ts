@@ -105,6 +105,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     store,
     vault: tenantVault,
     redact: ground.secrets.redact,
+    longTexts: ground.longTexts,
     turns,
     settings: deskSettings(config),
   })

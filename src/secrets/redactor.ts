@@ -11,8 +11,15 @@ export type Redactor = {
   json<T extends Json>(value: T): T
 }
 
+/** What is looked for, and the name it is shown by. */
+export type Spellings = readonly (readonly [spelling: string, name: string])[]
+
 export type SecretRegister = {
   readonly redact: Redactor
+  /** All that is known now, for whoever redacts elsewhere. */
+  spellings(): Spellings
+  /** Whether a secret that is known stands in the text; what only looks like a credential is none. */
+  holdsKnown(text: string): boolean
   /** From now on `value` is shown as `[REDACTED:name]`. */
   add(name: string, value: string): void
 }
@@ -27,8 +34,28 @@ export function createSecretRegister(): SecretRegister {
   const values = new Set<string>()
   /** By spelling. */
   const names = new Map<string, string>()
-  let needles: Needles | undefined
+  let made: ReturnType<typeof redactorOf> | undefined
+  const known = (): ReturnType<typeof redactorOf> => {
+    made ??= redactorOf(names)
+    return made
+  }
+  return {
+    redact: { text: text => known().redact.text(text), json: value => known().redact.json(value) },
+    spellings: () => [...names],
+    holdsKnown: text => known().holdsKnown(text),
+    add(name, value) {
+      // Asked for before every request, while it hardly ever changes.
+      if (values.has(value)) return
+      values.add(value)
+      for (const spelling of spellingsOf(value)) if (!names.has(spelling)) names.set(spelling, name)
+      made = undefined
+    },
+  }
+}
 
+/** Takes out these, by spelling, and what is shaped like a credential. */
+export function redactorOf(names: ReadonlyMap<string, string>): Pick<SecretRegister, 'redact' | 'holdsKnown'> {
+  let needles: Needles | undefined
   const known = (): Needles => {
     needles ??= createNeedles(names)
     return needles
@@ -59,12 +86,6 @@ export function createSecretRegister(): SecretRegister {
 
   return {
     redact: { text, json: <T extends Json>(value: T) => json(value, 0) as T },
-    add(name, value) {
-      // Asked for before every request, while it hardly ever changes.
-      if (values.has(value)) return
-      values.add(value)
-      for (const spelling of spellingsOf(value)) if (!names.has(spelling)) names.set(spelling, name)
-      needles = undefined
-    },
+    holdsKnown: text => !isClean(text),
   }
 }

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import type { SecretRef } from '../agents/settings.js'
-import { createSecretRegister, type Redactor } from './redactor.js'
+import { createSecretRegister, type Redactor, type SecretRegister } from './redactor.js'
 
 export type { Redactor } from './redactor.js'
 
 /** Where secrets come from, and how they are kept from going anywhere else. */
-export interface Secrets {
+export interface Secrets extends Pick<SecretRegister, 'spellings' | 'holdsKnown'> {
   /**
    * Read anew each time, so a changed secret is used at once. Whoever gets a value can rely on it that `redact` knows
    * it. Rejects with SecretMissing or SecretTooShort.
@@ -37,6 +37,8 @@ export function createSecrets(read: (ref: SecretRef) => Promise<string | undefin
   const register = createSecretRegister()
   return {
     redact: register.redact,
+    spellings: register.spellings,
+    holdsKnown: register.holdsKnown,
     async resolve(ref) {
       const value = await readOne(read, ref)
       if (value.length < SHORTEST_SECRET) throw new SecretTooShort(ref)

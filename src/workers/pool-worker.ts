@@ -10,7 +10,8 @@ export type Killed = { readonly kind: 'killed' }
 export const KILLED: Killed = { kind: 'killed' }
 
 /** Generous for honest jobs; a hostile one ends its thread, not the host. */
-const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
+const MEMORY_MB = 128
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 32, stackSizeMb: 4 }
 
 /** How many times the limit a job may last on the wall clock while the machine gives its thread too little CPU. */
 const PATIENCE = 120
@@ -31,9 +32,16 @@ export class PoolWorker<Job, Answer> {
   #fault: Error | undefined
   #gone = false
 
-  constructor(private readonly file: URL) {
+  constructor(
+    private readonly file: URL,
+    memoryMb = MEMORY_MB,
+  ) {
     // Not the parent's execArgv: flags such as --input-type do not suit a file.
-    this.#worker = new Worker(file, { resourceLimits: RESOURCE_LIMITS, env: {}, execArgv: [] })
+    this.#worker = new Worker(file, {
+      resourceLimits: { ...RESOURCE_LIMITS, maxOldGenerationSizeMb: memoryMb },
+      env: {},
+      execArgv: [],
+    })
     this.#worker.on('error', error => {
       this.#fault = error instanceof Error ? error : new Error(String(error))
     })

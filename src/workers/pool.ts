@@ -10,6 +10,8 @@ export type PoolOptions = {
   readonly timeoutMs: number
   /** For what is said when it is closed. */
   readonly name: string
+  /** What a worker may hold; 128 when absent. */
+  readonly memoryMb?: number
   /** A tenant's turns, in proportion to others'; where absent, all have the same. */
   readonly weightOf?: WeightOf
 }
@@ -83,7 +85,7 @@ export class WorkerPool<Job, Answer> {
       if (!worker.gone) return worker
       this.#all.delete(worker)
     }
-    const fresh = new PoolWorker<Job, Answer>(this.options.file)
+    const fresh = new PoolWorker<Job, Answer>(this.options.file, this.options.memoryMb)
     this.#all.add(fresh)
     return fresh
   }

@@ -145,7 +145,12 @@ export const LAYERS: readonly Layer[] = [
     types: ['agents/settings.ts', PORTS],
     packages: [...NODE, '@modelcontextprotocol/client'],
   },
-  { place: 'secrets/', ours: ['core/'], types: ['agents/settings.ts', PORTS], packages: NODE },
+  {
+    place: 'secrets/',
+    ours: ['core/', 'workers/'],
+    types: ['agents/settings.ts', 'timing/', PORTS],
+    packages: NODE,
+  },
   { place: 'vault/', ours: ['core/', 'digest.ts', 'lru.ts'], types: [PORTS], packages: NODE },
   { place: 'link-secrets.ts', ours: [], packages: NODE },
   {
@@ -251,7 +256,12 @@ export const LAYERS: readonly Layer[] = [
     packages: [...NODE, 're2js'],
   },
   { place: 'workers/', ours: ['timing/'], packages: NODE },
-  { place: 'user-schema/', ours: ['core/', 'digest.ts', 'lru.ts', 'workers/', PORTS], packages: 'any' },
+  {
+    place: 'user-schema/',
+    ours: ['core/', 'digest.ts', 'lru.ts', 'workers/', PORTS],
+    types: ['timing/'],
+    packages: 'any',
+  },
   { place: 'telemetry/', ours: ['core/', PORTS, 'engine/api.ts'], packages: 'any' },
   {
     place: 'testing/test-host.ts',
@@ -277,6 +287,7 @@ export const LAYERS: readonly Layer[] = [
     packages: [],
   },
   { place: 'host-id.ts', ours: ['config.ts', 'digest.ts'], types: [PORTS], packages: [] },
+  { place: 'host-load.ts', ours: [], types: ['engine/', 'ground.ts', 'http/', 'timing/'], packages: NODE },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
   { place: 'furnish.ts', ours: ['*'], packages: 'any' },
   { place: 'reload.ts', ours: ['config.ts', 'check-project.ts', 'project/'], packages: [] },

@@ -2,6 +2,7 @@ import type { Refusal } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { Vault } from '../ports/agents.js'
 import type { TurnTaking } from '../../timing/turns.js'
+import { StoreUnavailable } from '../ports/event-log.js'
 import type { Content } from '../ports/journal.js'
 import type { PieceStore } from '../ports/pieces.js'
 import { isSafeAsBytes, SECRET_INSIDE } from './masking.js'
@@ -13,6 +14,15 @@ import { isSafeAsBytes, SECRET_INSIDE } from './masking.js'
 export type ContentDeps = {
   readonly vault: Vault
   readonly redact: { text(text: string): string }
+  /**
+   * The same for what may be long, where nothing else waits for it; undefined when it could not be done. Where absent, it is
+   * done here.
+   */
+  readonly longTexts?: {
+    text(text: string, tenant: string): Promise<string | undefined>
+    /** Whether it has a secret in it that the host knows. */
+    holdsKnown(text: string, tenant: string): Promise<boolean | undefined>
+  }
 }
 
 /** What is to be kept. `contentId` is new, or that of the same words stored before. */
@@ -31,7 +41,8 @@ export async function keepText(
   deps: ContentDeps,
   { text, plain, ...about }: NewContent & { readonly text: string; readonly plain: boolean },
 ): Promise<KeptContent> {
-  const redacted = deps.redact.text(text)
+  const redacted = deps.longTexts ? await deps.longTexts.text(text, about.tenant) : deps.redact.text(text)
+  if (redacted === undefined) throw new StoreUnavailable(UNSEARCHED)
   const body = Buffer.from(redacted)
   if (!plain) return told(await sealed(deps, about, body), body.length)
   return told({ ...about, body, text: searchable(redacted), sealed: false, pieces: 0 }, body.length)
@@ -55,9 +66,18 @@ export async function keepFile(
   const text = textOfBytes(body)
   if (text !== undefined) return keepText(deps, { ...about, text, plain: false })
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-  if (!isSafeAsBytes(deps.redact, bytes)) return SECRET_INSIDE
+  if (await holdsKnown(deps, bytes, about.tenant)) return SECRET_INSIDE
   return told(await sealed(deps, about, bytes), body.length)
 }
+
+/** What only looks like a credential is there by chance in enough files. */
+async function holdsKnown({ redact, longTexts }: ContentDeps, bytes: Buffer, tenant: string): Promise<boolean> {
+  const holds = longTexts ? await longTexts.holdsKnown(bytes.toString('latin1'), tenant) : !isSafeAsBytes(redact, bytes)
+  if (holds === undefined) throw new StoreUnavailable(UNSEARCHED)
+  return holds
+}
+
+const UNSEARCHED = 'a long text could not be searched for secrets'
 
 const told = (content: Content, bytes: number): KeptContent => ({ content, hash: sha256(content.body), bytes })
 

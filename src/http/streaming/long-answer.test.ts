@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Json } from '../../core/json.js'
 import type { TurnTaking } from '../../timing/turns.js'
-import { inTurns, jsonPieces } from './long-answer.js'
+import { jsonPieces, partsInTurns } from './long-answer.js'
 
 const MOST = 100
 const TEXTS = ['', 'a', 'é"\\\n', '\u2028', 'x'.repeat(40)]
@@ -52,7 +52,7 @@ test('a part is handed out in a turn, and nothing is rendered before it is asked
       yield 'x'.repeat(50)
     }
   }
-  const parts = inTurns(pieces(), MOST, turns, 'acme')
+  const parts = partsInTurns(pieces(), MOST, turns, 'acme')
   expect(await parts.next()).toEqual({ done: false, value: 'x'.repeat(100) })
   expect(happened).toEqual(['piece 0', 'piece 1'])
   expect(await parts.next()).toEqual({ done: false, value: 'x'.repeat(100) })

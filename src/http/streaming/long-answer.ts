@@ -19,7 +19,7 @@ export function longJson(
 ): HttpAnswer {
   const most = config.limits.maxTurnBytes
   if (!isLong(document, most)) return json(200, document, headers)
-  const pieces = inTurns(jsonPieces(document as Json, most), most, turns, tenant)
+  const pieces = partsInTurns(jsonPieces(document as Json, most), most, turns, tenant)
   return { status: 200, body: '', pieces, ...(headers && { headers }) }
 }
 
@@ -73,7 +73,7 @@ export function* jsonPieces(value: Json, most: number): Generator<string> {
 }
 
 /** The same text in parts of `most` or a little more; between two of them comes everybody else's turn. */
-export async function* inTurns(
+export async function* partsInTurns(
   pieces: Iterable<string> | AsyncIterable<string>,
   most: number,
   turns: TurnTaking,
