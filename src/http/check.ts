@@ -77,7 +77,7 @@ function demand(error: ErrorObject): string {
     case 'maximum':
       return `must be at most ${params.limit}`
     case 'pattern':
-      return `must match ${params.pattern}`
+      return String(parentSchema?.['x-refusal'] ?? `must match ${params.pattern}`)
     case 'format':
       return `must be a ${params.format} such as 2026-01-31T12:00:00Z`
     case 'uniqueItems':

@@ -14,14 +14,9 @@ import { fitOf, type Wanted, wantedIn } from './journal-words.js'
 export type JournalRows = {
   /**
    * What the runs of a reach see of their own, of one key or all: run by run, the latest to enter first. Also what is hidden
-   * by another of them. Words are asked for only where they are needed.
+   * by another of them.
    */
-  own(
-    tenant: string,
-    space: Space,
-    reach: Reach,
-    of: { readonly key?: Key; readonly withWords: boolean },
-  ): Promise<readonly FoundRow[]>
+  own(tenant: string, space: Space, reach: Reach, key?: Key): Promise<readonly WriteRow[]>
   /** The latest row of a key in the scope, as of the anchor. */
   published(tenant: string, space: Space, reach: Reach, key: Key): Promise<WriteRow | undefined>
   /** The latest of each key that fits, as of the anchor and with a position below `below`: the highest first. */
@@ -32,11 +27,10 @@ export type JournalRows = {
     space: Space,
     reach: Reach,
     query: Omit<ReachQuery, 'below' | 'prefix'> & { readonly words: readonly string[] },
-  ): Promise<readonly FoundRow[]>
+  ): Promise<readonly WriteRow[]>
+  /** The words of each content, in the same order; null where it has no text, or is gone. */
+  words(tenant: string, contentIds: readonly string[]): Promise<readonly (readonly string[] | null)[]>
 }
-
-/** `words`: those of the text; null where there is none. */
-export type FoundRow = { readonly row: WriteRow; readonly words: readonly string[] | null }
 
 export type ReachQuery = {
   readonly ref?: string
@@ -59,8 +53,8 @@ export async function entryAt(
   reach: Reach,
   key: Key,
 ): Promise<WriteRow | undefined> {
-  const [own] = reach.runs.length === 0 ? [] : await rows.own(tenant, space, reach, { key, withWords: false })
-  return own?.row ?? rows.published(tenant, space, reach, key)
+  const [own] = reach.runs.length === 0 ? [] : await rows.own(tenant, space, reach, key)
+  return own ?? rows.published(tenant, space, reach, key)
 }
 
 export async function entriesAt(
@@ -72,11 +66,11 @@ export async function entriesAt(
 ): Promise<EntriesPage> {
   const place = placeIn(after)
   if (place === undefined) return { rows: [] }
-  const own = await ownOf(rows, tenant, space, reach, false)
+  const own = await ownOf(rows, tenant, space, reach)
   const found: { row: WriteRow; cursor: string }[] = []
-  for (const [i, { row }] of own.entries())
+  for (const [i, row] of own.entries())
     if (i >= place.own && fits(row, query)) found.push({ row, cursor: `own:${i + 1}` })
-  const hidden = new Set(own.map(({ row }) => keyOf(row)))
+  const hidden = new Set(own.map(keyOf))
   let { below } = place
   while (found.length <= limit) {
     const step = limit + 1 - found.length
@@ -97,25 +91,24 @@ export async function searchAt(
   tenant: string,
   space: Space,
   reach: Reach,
-  { words, limit, ...query }: SearchQuery,
+  { words, limit, pace, ...query }: SearchQuery,
 ): Promise<WriteRow[]> {
-  const own = await ownOf(rows, tenant, space, reach, words.length > 0)
-  const hidden = new Set(own.map(({ row }) => keyOf(row)))
-  const fitting = own.filter(({ row }) => row.op === 'put' && fits(row, query))
-  const more = (missing: number) =>
-    words.length === 0
-      ? newest(rows, tenant, space, reach, query, missing, hidden)
-      : best(rows, tenant, space, reach, query, wantedIn(words), hidden)
-  const found = words.length === 0 ? fitting.map(({ row }) => row) : ranked(fitting, wantedIn(words))
-  return found.length < limit
-    ? [...found, ...(await more(limit - found.length))].slice(0, limit)
-    : found.slice(0, limit)
+  const own = await ownOf(rows, tenant, space, reach)
+  const hidden = new Set(own.map(keyOf))
+  const fitting = own.filter(row => row.op === 'put' && fits(row, query))
+  const wanted = words.length === 0 ? undefined : wantedIn(words)
+  const found = wanted ? await ranked(rows, tenant, fitting, wanted, pace) : fitting
+  if (found.length >= limit) return found.slice(0, limit)
+  const more = wanted
+    ? await ranked(rows, tenant, await matching(rows, tenant, space, reach, query, wanted, hidden), wanted, pace)
+    : await newest(rows, tenant, space, reach, query, limit - found.length, hidden)
+  return [...found, ...more].slice(0, limit)
 }
 
 type Filter = Pick<ReachQuery, 'ref' | 'tag'>
 
-/** Of the newest that have the words in their text, or as tags where there is none. */
-async function best(
+/** The newest that have the words in their text, or as tags where there is none. */
+async function matching(
   rows: JournalRows,
   tenant: string,
   space: Space,
@@ -123,17 +116,16 @@ async function best(
   query: Filter,
   wanted: Wanted,
   hidden: ReadonlySet<string>,
-): Promise<WriteRow[]> {
+): Promise<readonly WriteRow[]> {
   const limit = RANKED + hidden.size
-  const found: FoundRow[] = []
+  const found: WriteRow[] = []
   for (const words of [wanted.words, wanted.tags]) {
     if (words === undefined) continue
     const longestFirst = words.toSorted((a, b) => b.length - a.length)
     found.push(...(await rows.matching(tenant, space, reach, { ...query, words: longestFirst, limit })))
   }
-  const seen = found.filter(({ row }) => !hidden.has(keyOf(row)))
-  const newestFirst = seen.sort((a, b) => (b.row.position ?? 0) - (a.row.position ?? 0))
-  return ranked(newestFirst.slice(0, RANKED), wanted)
+  const seen = found.filter(row => !hidden.has(keyOf(row)))
+  return seen.sort((a, b) => (b.position ?? 0) - (a.position ?? 0)).slice(0, RANKED)
 }
 
 async function newest(
@@ -156,28 +148,52 @@ async function newest(
 }
 
 /** Each key once. */
-async function ownOf(
-  rows: JournalRows,
-  tenant: string,
-  space: Space,
-  reach: Reach,
-  withWords: boolean,
-): Promise<FoundRow[]> {
+async function ownOf(rows: JournalRows, tenant: string, space: Space, reach: Reach): Promise<readonly WriteRow[]> {
   if (reach.runs.length === 0) return []
-  const seen = new Map<string, FoundRow>()
-  for (const found of await rows.own(tenant, space, reach, { withWords })) {
-    const key = keyOf(found.row)
-    if (!seen.has(key)) seen.set(key, found)
+  const seen = new Map<string, WriteRow>()
+  for (const row of await rows.own(tenant, space, reach)) {
+    const key = keyOf(row)
+    if (!seen.has(key)) seen.set(key, row)
   }
   return [...seen.values()]
 }
 
-function ranked(found: readonly FoundRow[], wanted: Wanted): WriteRow[] {
-  const fitting = found.flatMap(({ row, words }) => {
-    const fit = fitOf({ words, tags: row.tags }, wanted)
-    return fit === undefined ? [] : [{ row, fit }]
-  })
+/** So much of texts is compared before others have their turn. */
+const PART_BYTES = 64 * 1024
+
+/** Best first; words are read for some at a time, and not kept. */
+async function ranked(
+  rows: JournalRows,
+  tenant: string,
+  found: readonly WriteRow[],
+  wanted: Wanted,
+  pace: SearchQuery['pace'],
+): Promise<WriteRow[]> {
+  const fitting: { readonly row: WriteRow; readonly fit: number }[] = []
+  for (const part of partsOf(found)) {
+    const ids = part.map(({ contentId }) => contentId ?? '')
+    for (const [i, words] of (await rows.words(tenant, ids)).entries()) {
+      const row = part[i] as WriteRow
+      const fit = fitOf({ words, tags: row.tags }, wanted)
+      if (fit !== undefined) fitting.push({ row, fit })
+    }
+    await pace?.(part.reduce((sum, { bytes }) => sum + bytes, 0))
+  }
   return fitting.sort((a, b) => b.fit - a.fit).map(({ row }) => row)
+}
+
+function partsOf(found: readonly WriteRow[]): WriteRow[][] {
+  const parts: WriteRow[][] = []
+  let room = 0
+  for (const row of found) {
+    if (row.bytes > room) {
+      parts.push([])
+      room = PART_BYTES
+    }
+    parts.at(-1)?.push(row)
+    room -= row.bytes
+  }
+  return parts
 }
 
 export const keyOf = ({ ref, id }: Key): string => JSON.stringify([ref, id])

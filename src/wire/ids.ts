@@ -33,7 +33,13 @@ export const NodeId = Type.String({ pattern: ID_PATTERNS.nodeId, minLength: 1, m
 export const PartName = Type.String({ pattern: patternOf('part'), minLength: 1, maxLength: 256 })
 export const Tag = Type.String({ pattern: patternOf('tag'), minLength: 1, maxLength: 256 })
 export const ScopeId = Type.String({ pattern: patternOf('scopeId'), minLength: 1, maxLength: 256 })
-export const MemoryScope = Type.String({ pattern: patternOf('memoryScope'), minLength: 1, maxLength: 256 })
+export const MemoryScope = Type.String({
+  pattern: patternOf('memoryScope'),
+  minLength: 1,
+  maxLength: 256,
+  'x-refusal':
+    'must have 1 to 256 characters, none of them a control character, and not begin with run: or fork:, which are scopes of single runs',
+})
 /** Of a workflow, or of an agent, whose run is then meant. */
 export const WorkId = Type.String({ pattern: patternOf('workId'), minLength: 1, maxLength: LONGEST_AGENT_ID })
 export const Timestamp = Type.String({ format: 'date-time' })

@@ -111,6 +111,23 @@ test('a scope that has nothing says where to look', async () => {
 describe('workspace', () => {
   const BINARY = Buffer.from([0x89, 0x50, 0, 0xff, 10])
 
+  test('long files come and go as they are, from a file, through pipes and into files, and half of one replaces nothing', async () => {
+    const bytes = Buffer.from(Array.from({ length: 1_500_000 }, (_, i) => (i * 31) % 256))
+    const file = here('long.bin', bytes)
+    expect((await server.assay('workspace', 'put', 'long', file)).stdout).toBe('long version 1\n')
+    const out = path.join(folder, 'long.out')
+    fs.writeFileSync(out, 'before')
+    expect((await server.assay('workspace', 'get', 'long', '--out', out)).stderr).toMatch(/^1500000 bytes written to /m)
+    expect(fs.readFileSync(out).equals(bytes)).toBe(true)
+    expect((await server.assay('workspace', 'get', 'nowhere', '--out', out)).code).toBe(2)
+    expect(fs.readFileSync(out).equals(bytes)).toBe(true)
+    expect(fs.readdirSync(folder).filter(name => name.endsWith('.part'))).toEqual([])
+    const nowhere = await server.assay('workspace', 'get', 'long', '--out', path.join(folder, 'no', 'x'))
+    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringMatching(/--out .*: there is no folder /)])
+    const listed = (await server.json('workspace', 'ls', 'long')).value.files
+    expect(listed).toMatchObject([{ path: 'long', size: bytes.length, contentType: 'application/octet-stream' }])
+  })
+
   test('files are put, listed, read back byte by byte, compared and removed', async () => {
     const report = here('report.md', '# May\n\nall well\n')
     expect((await server.assay('workspace', 'put', 'reports/may.md', report)).stdout).toBe('reports/may.md version 1\n')

@@ -50,7 +50,7 @@ describe('the memory scope of a run', () => {
       payload: { workflowId: 'get', inputs: {}, assay: { memoryScope: scope } },
     })
     expect(refused.status).toBe(400)
-    expect(refused.json.message).toContain('memoryScope')
+    expect(refused.json.message).toMatch(/memoryScope must have 1 to 256 characters, .* not begin with run: or fork:/)
     expect(await run('get', { scopeId: scope })).toMatchObject({ scope: `scope:${scope}`, found: false })
   })
 })

@@ -134,7 +134,32 @@ describe('a scope that is full, and words that are looked for', () => {
     expect(refused).toMatchObject({ ok: false, message: expect.stringContaining('there are 450 already') })
     expect(told.splice(0)).toEqual(['acme', 200_000, 'acme', 200_000, 'acme', 50_000])
     expect(await desk.search(seat, 'memory', { query: 'snow', limit: 3 })).toMatchObject({ entries: [{}, {}, {}] })
-    expect(told).toEqual(['acme', 1_000 + 3 * 4 * 10])
+    // All the words of the 200 that may fit are compared.
+    expect(told).toEqual(['acme', 1_000, 200 * 4 * 10, 'acme'])
+  })
+
+  it('are compared a part of the text at a time, however long entries are', async () => {
+    const store = new MemoryStore()
+    const body = Buffer.from('snow '.repeat(10_000))
+    const written = Array.from({ length: 12 }, (_, i) => {
+      const text = body.toString()
+      const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text, sealed: false, pieces: 0 }
+      const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id: `k${i}`, op: 'put' as const, tags: [] }
+      return { ...key, at: 1, expiresAt: null, content, hash: sha256(body), contentType: null, ifMatch: null }
+    })
+    await store.writeOutside('acme', written, null)
+    const spent: number[] = []
+    const turns = {
+      next: async () => undefined,
+      room: () => undefined,
+      spent: (_: string, n: number) => void spent.push(n),
+    }
+    const settings = { maxBytes: { memory: 9, workspace: 9 }, maxEntries: { memory: 9, workspace: 9 }, fullText: true }
+    const desk = createRunDesk({ store, vault: glassVault, redact: { text: text => text }, turns, settings })
+    const view = [{ scope: 'team', upTo: 12, runs: [], at: 2 }]
+    const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { scope: 'team', view } } } as never
+    expect(await desk.search(seat, 'memory', { query: 'snow', limit: 3 })).toMatchObject({ entries: [{}, {}, {}] })
+    expect(spent).toEqual([1_000, ...Array.from({ length: 12 }, () => 50_000 * 10)])
   })
 
   it('is full also with what gates hold of this run and of those above it', async () => {

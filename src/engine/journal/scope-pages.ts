@@ -8,8 +8,8 @@ export type ScopeDeps = { readonly store: Journal; readonly turns: TurnTaking }
 
 const PAGE = 200
 const STEPS_PER_ROW = 1_000
-/** Of what was found: all the words of those that might fit are compared. */
-const STEPS_PER_BYTE_FOUND = 10
+/** All the words of what might fit are compared. */
+const STEPS_PER_BYTE_COMPARED = 10
 
 /** What is in a scope as of a position, newest first. */
 export async function* scopePages(
@@ -37,11 +37,11 @@ export async function foundInTurn(
   view: JournalView,
   query: SearchQuery,
 ): Promise<WriteRow[]> {
+  const pace = async (bytes: number) => {
+    turns.spent(tenant, bytes * STEPS_PER_BYTE_COMPARED)
+    await turns.room(tenant)
+  }
   await turns.room(tenant)
-  const found = await foundIn(store, tenant, space, view, query)
-  turns.spent(
-    tenant,
-    found.reduce((sum, { bytes }) => sum + bytes * STEPS_PER_BYTE_FOUND, STEPS_PER_ROW),
-  )
-  return found
+  turns.spent(tenant, STEPS_PER_ROW)
+  return foundIn(store, tenant, space, view, { ...query, pace })
 }

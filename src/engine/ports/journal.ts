@@ -117,6 +117,8 @@ export type EntriesPage = { readonly rows: readonly WriteRow[]; readonly cursor?
 
 export type SearchQuery = {
   readonly words: readonly string[]
+  /** Called after each part of the texts that are compared, with its bytes; the next one waits for it. */
+  readonly pace?: (bytes: number) => Promise<void>
   readonly ref?: string
   readonly tag?: string
   readonly limit: number

@@ -22,7 +22,7 @@ import type {
   WriteRow,
 } from '../../engine/ports/journal.js'
 import type { Piece, PieceStore } from '../../engine/ports/pieces.js'
-import { entriesAt, entryAt, type FoundRow, fits, type JournalRows, keyOf, searchAt } from '../journal-reads.js'
+import { entriesAt, entryAt, fits, type JournalRows, keyOf, searchAt } from '../journal-reads.js'
 import { tagWord } from '../journal-words.js'
 import { refuseControls } from '../storable-text.js'
 import { refuseErased } from './erasures.js'
@@ -171,12 +171,8 @@ function rowsIn({ journal }: Tables): JournalRows {
     scopeOf(journal, tenant, space, scope)
       .rows.filter(row => isAsOf(row, upTo))
       .reverse()
-  const found = (row: Published, scope: string): FoundRow => ({
-    row: toRow(row.write, scope, row),
-    words: wordsOfWrite(journal, row.write),
-  })
   return {
-    own: async (tenant, space, reach, { key }) =>
+    own: async (tenant, space, reach, key) =>
       reach.runs.flatMap(({ runId, before }) =>
         (journal.layers.get(runId) ?? []).toReversed().flatMap(({ write: name, scope, seq, left }) => {
           const write = writeNamed(journal, name)
@@ -185,7 +181,7 @@ function rowsIn({ journal }: Tables): JournalRows {
           if (key && keyOf(key) !== keyOf(write)) return []
           const published = publishedIn(scopeOf(journal, tenant, space, scope), name)
           if (published && published.position <= reach.upTo) return []
-          return { row: toRow(write, scope, published), words: wordsOfWrite(journal, write) }
+          return toRow(write, scope, published)
         }),
       ),
     published: async (tenant, space, reach, key) => {
@@ -201,11 +197,12 @@ function rowsIn({ journal }: Tables): JournalRows {
     matching: async (tenant, space, reach, { words, limit, ...query }) =>
       asOf(tenant, space, reach)
         .filter(({ write }) => write.op === 'put')
-        .map(row => found(row, reach.scope))
-        .filter(one => {
-          const terms = new Set(one.words ?? one.row.tags.map(tagWord))
-          return fits(one.row, query) && words.every(word => terms.has(word))
+        .map(row => toRow(row.write, reach.scope, row))
+        .filter(row => {
+          const terms = new Set(wordsOfWrite(journal, { tenant, contentId: row.contentId }) ?? row.tags.map(tagWord))
+          return fits(row, query) && words.every(word => terms.has(word))
         })
         .slice(0, limit),
+    words: async (tenant, contentIds) => contentIds.map(contentId => wordsOfWrite(journal, { tenant, contentId })),
   }
 }

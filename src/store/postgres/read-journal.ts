@@ -1,18 +1,14 @@
 import type { WriteRow } from '../../engine/ports/journal.js'
-import { FEW_KEYS, type FoundRow, type JournalRows } from '../journal-reads.js'
+import { FEW_KEYS, type JournalRows } from '../journal-reads.js'
 import type { Statement } from './connections.js'
 import type { Queries } from './queries.js'
 import { SQL } from './statements.js'
 
-type Found = Omit<WriteRow, 'scope'> & { readonly words: readonly string[] | null }
-
-const toFound = ({ words, ...row }: Found, scope: string): FoundRow => ({ row: { ...row, scope }, words })
-
 export const journalRowsIn = (queries: Queries): JournalRows => ({
-  own: async (tenant, space, { scope, upTo, runs }, { key, withWords }) => {
-    const reach = [tenant, space, scope, upTo, JSON.stringify(runs), withWords]
-    const rows = await queries.readAll<Found>(SQL.ownEntries, ...reach, key?.ref ?? null, key?.id ?? null)
-    return rows.map(row => toFound(row, scope))
+  own: async (tenant, space, { scope, upTo, runs }, key) => {
+    const reach = [tenant, space, scope, upTo, JSON.stringify(runs)]
+    const rows = await queries.readAll<WriteRow>(SQL.ownEntries, ...reach, key?.ref ?? null, key?.id ?? null)
+    return rows.map(row => ({ ...row, scope }))
   },
   published: async (tenant, space, { scope, upTo }, { ref, id }) => {
     const row = await queries.readOne<WriteRow>(SQL.publishedEntry, tenant, space, scope, upTo, ref, id)
@@ -32,7 +28,11 @@ export const journalRowsIn = (queries: Queries): JournalRows => ({
   },
   matching: async (tenant, space, { scope, upTo }, { words, ref, tag, limit }) => {
     const filters = [words, ref ?? null, tag ?? null, limit]
-    const rows = await queries.readAll<Found>(SQL.matchEntries, tenant, space, scope, upTo, ...filters)
-    return rows.map(row => toFound(row, scope))
+    const rows = await queries.readAll<WriteRow>(SQL.matchEntries, tenant, space, scope, upTo, ...filters)
+    return rows.map(row => ({ ...row, scope }))
+  },
+  words: async (tenant, contentIds) => {
+    const rows = await queries.readAll<{ words: readonly string[] | null }>(SQL.wordsOf, tenant, contentIds)
+    return rows.map(({ words }) => words)
   },
 })

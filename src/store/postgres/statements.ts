@@ -89,6 +89,7 @@ const TEXTS = {
     'countKeysOfPrefix',
     'listEntriesOfPrefix',
     'matchEntries',
+    'wordsOf',
     'writeOutside',
     'readTenantEvents',
     'copiesOf',

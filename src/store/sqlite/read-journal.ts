@@ -1,26 +1,21 @@
 import type { AttemptBefore, Space } from '../../core/journal/place.js'
 import type { Content, Key, WriteRow } from '../../engine/ports/journal.js'
 import { unpackContent } from '../journal-content.js'
-import { FEW_KEYS, type FoundRow, type JournalRows } from '../journal-reads.js'
+import { FEW_KEYS, type JournalRows } from '../journal-reads.js'
 import type { SqlRow } from './driver.js'
 import type { Reader } from './reader.js'
 import { SQL } from './statements.js'
 
-const toWrite = ({ words: _words, ...row }: SqlRow, scope: string): WriteRow =>
+const toWrite = (row: SqlRow, scope: string): WriteRow =>
   ({ ...row, tags: JSON.parse(row.tags as string), scope }) as unknown as WriteRow
 
-const toFound = (row: SqlRow, scope: string): FoundRow => ({
-  row: toWrite(row, scope),
-  words: typeof row.words === 'string' ? (JSON.parse(row.words) as string[]) : null,
-})
-
 export const journalRowsIn = (reader: Reader): JournalRows => ({
-  own: async (tenant, space, { scope, upTo, runs }, { key, withWords }) => {
-    const reach = [tenant, space, scope, upTo, JSON.stringify(runs), Number(withWords)]
+  own: async (tenant, space, { scope, upTo, runs }, key) => {
+    const reach = [tenant, space, scope, upTo, JSON.stringify(runs)]
     const rows = key
       ? reader.all(SQL.journal.ownOfKey, ...reach, key.ref, key.id)
       : reader.all(SQL.journal.own, ...reach)
-    return rows.map(row => toFound(row, scope))
+    return rows.map(row => toWrite(row, scope))
   },
   published: async (tenant, space, { scope, upTo }, { ref, id }) => {
     const row = reader.get(SQL.journal.published, tenant, space, scope, upTo, ref, id)
@@ -46,8 +41,12 @@ export const journalRowsIn = (reader: Reader): JournalRows => ({
       const asked = [tenant, space, scope, upTo, others, rarest, ref, tag, most, span, above]
       return reader.all(SQL.journal.matching, ...asked)
     })
-    return rows.map(row => toFound(row, scope))
+    return rows.map(row => toWrite(row, scope))
   },
+  words: async (tenant, contentIds) =>
+    reader
+      .all(SQL.journal.words, tenant, JSON.stringify(contentIds))
+      .map(({ words }) => (typeof words === 'string' ? (JSON.parse(words) as string[]) : null)),
 })
 
 /** As a LIMIT of SQLite. */

@@ -113,6 +113,7 @@ export const SQL = {
     'listedOfPrefix',
     'rarest',
     'matching',
+    'words',
     'latest',
     'countOutside',
     'addOutside',

@@ -1,5 +1,6 @@
 import { createWriteStream, openAsBlob } from 'node:fs'
 import fs from 'node:fs/promises'
+import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { UsageError } from '../../terminal/usage-error.js'
@@ -30,6 +31,9 @@ async function told<T>(file: string, read: () => Promise<T>, said = (problem: st
 /** Puts it into a file as it comes. What was there before stays until all of it is here; how many bytes it has. */
 export async function saveAs(out: string, bytes: ReadableStream<Uint8Array>): Promise<number> {
   const before = await fs.stat(out).catch(absent)
+  if (before?.isDirectory()) throw new UsageError(`--out ${out} is a folder; name a file`)
+  if (!before && !(await fs.stat(path.dirname(out)).catch(absent)))
+    throw new UsageError(`--out ${out}: there is no folder ${path.dirname(out)}`)
   const isPlain = before?.isFile() ?? true
   const target = before && isPlain ? await fs.realpath(out) : out
   const draft = isPlain ? `${target}.part` : target

@@ -29,17 +29,15 @@ w.run_id AS "runId", w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at
   w.agent_id AS "agentId", nullif(w.node_id, '') AS "nodeId"
 
 -- name: ownEntries
--- What runs see of their own: $1 tenant, $2 space, $3 scope, $4 anchor, $5 the runs; words only where $6 says so.
-SELECT {write}, CASE WHEN $6 THEN c.words END AS words
+-- What runs see of their own: $1 tenant, $2 space, $3 scope, $4 anchor, $5 the runs, $6 and $7 a key or none.
+SELECT {write}
   FROM jsonb_array_elements($5::jsonb) WITH ORDINALITY AS r(v, i)
  CROSS JOIN LATERAL (
    SELECT * FROM assay.journal_layers l
     WHERE l.run_id = r.v->>'runId' AND l.tenant = $1 AND l.space = $2 AND l.scope = $3
       AND l.seq < (r.v->>'before')::bigint AND (l.left_seq IS NULL OR l.left_seq >= (r.v->>'before')::bigint)
-      AND ($7::text IS NULL OR (l.ref = $7 AND l.id = $8::text)) OFFSET 0) l
+      AND ($6::text IS NULL OR (l.ref = $6 AND l.id = $7::text)) OFFSET 0) l
   CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = l.write_id OFFSET 0) w
-  LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
-                      WHERE $6 AND k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
   LEFT JOIN LATERAL (
     SELECT k.pos, k.version FROM assay.journal k WHERE k.write_id = w.write_id AND k.scope_id = (
       SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3) OFFSET 0) j ON true
@@ -141,7 +139,7 @@ SELECT {write} FROM keys CROSS JOIN LATERAL (
  ORDER BY j.pos DESC LIMIT $9
 
 -- name: matchEntries
--- Puts with all the words $5; with what they are found by. Looked through are those with the word that the fewest have been
+-- Puts with all the words $5. Looked through are those with the word that the fewest have been
 -- found by; beyond a thousand all are many, and the first is as good as any.
 WITH rarest AS MATERIALIZED (
   SELECT v.word FROM unnest($5::text[]) WITH ORDINALITY AS v(word, i)
@@ -149,7 +147,7 @@ WITH rarest AS MATERIALIZED (
      SELECT count(*) FROM (SELECT 1 FROM assay.journal_words j WHERE {of_scope} AND j.word = v.word LIMIT 1000) f) END, v.i
    LIMIT 1)
 SELECT l.* FROM {spans} p CROSS JOIN LATERAL (
-  SELECT {write}, c.words
+  SELECT {write}
     FROM (SELECT * FROM assay.journal_words k
            WHERE k.scope_id = p.scope_id AND k.word = (SELECT word FROM rarest) AND k.span = p.span AND k.pos > p.above AND k.pos <= $4
              AND NOT EXISTS (SELECT 1 FROM unnest($5::text[]) v(word) WHERE NOT EXISTS (
@@ -159,11 +157,13 @@ SELECT l.* FROM {spans} p CROSS JOIN LATERAL (
    CROSS JOIN LATERAL (SELECT * FROM assay.journal k WHERE k.scope_id = f.scope_id AND k.pos = f.pos
                           AND (k.until IS NULL OR k.until > $4) OFFSET 0) j
     {its_write}
-    LEFT JOIN LATERAL (SELECT k.words FROM assay.journal_contents k
-                        WHERE k.tenant = w.tenant AND k.content_id = w.content_id OFFSET 0) c ON true
    WHERE ($6::text IS NULL OR j.ref = $6) AND ($7::text IS NULL OR $7 = ANY (w.tags))
    ORDER BY f.pos DESC LIMIT $8) l
  ORDER BY l.position DESC LIMIT $8
+
+-- name: wordsOf
+SELECT c.words FROM unnest($2::text[]) WITH ORDINALITY AS u(id, i)
+  LEFT JOIN assay.journal_contents c ON c.tenant = $1 AND c.content_id = u.id ORDER BY u.i
 
 -- name: writeOutside
 SELECT assay.write_outside($1, $2::jsonb, $3::jsonb, $4) AS result

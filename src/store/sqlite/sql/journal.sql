@@ -45,14 +45,13 @@ w.run_id AS runId, w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, 
   w.agent_id AS agentId, nullif(w.node_id, '') AS nodeId
 
 -- part: ownRows
--- What runs see of their own: ?1 tenant, ?2 space, ?3 scope, ?4 anchor, ?5 the runs; words only where ?6 says so.
-SELECT {row}, CASE WHEN ?6 THEN c.words END AS words
+-- What runs see of their own: ?1 tenant, ?2 space, ?3 scope, ?4 anchor, ?5 the runs.
+SELECT {row}
   FROM json_each(?5) r
  CROSS JOIN journal_layers l
     ON l.run_id = r.value ->> 'runId' AND l.tenant = ?1 AND l.space = ?2 AND l.scope = ?3
        AND l.seq < r.value ->> 'before' AND (l.left_seq IS NULL OR l.left_seq >= r.value ->> 'before')
   JOIN journal_writes w ON w.write_id = l.write_id
-  LEFT JOIN journal_contents c ON c.tenant = w.tenant AND c.content_id = w.content_id
   LEFT JOIN journal j ON j.write_id = w.write_id AND j.scope_id = (
     SELECT scope_id FROM journal_scopes WHERE tenant = ?1 AND space = ?2 AND scope = ?3)
  WHERE coalesce(j.pos > ?4, 1)
@@ -61,7 +60,7 @@ SELECT {row}, CASE WHEN ?6 THEN c.words END AS words
 {ownRows} ORDER BY r.key, l.seq DESC, l.ord DESC;
 
 -- name: ownOfKey
-{ownRows} AND l.ref = ?7 AND l.id = ?8 ORDER BY r.key, l.seq DESC, l.ord DESC LIMIT 1;
+{ownRows} AND l.ref = ?6 AND l.id = ?7 ORDER BY r.key, l.seq DESC, l.ord DESC LIMIT 1;
 
 -- The index is named where another would fit as well and lead past what was superseded.
 
@@ -136,13 +135,12 @@ SELECT v.value AS word FROM journal_scopes s CROSS JOIN json_each(?4) v WHERE {o
    SELECT 1 FROM journal_words f WHERE f.scope_id = s.scope_id AND f.word = v.value LIMIT 1000)), v.key LIMIT 1;
 
 -- name: matching
--- Puts with all the words ?5, and the word ?6, of one span ?10 and above ?11; with what they are found by.
-SELECT {row}, c.words
+-- Puts with all the words ?5, and the word ?6, of one span ?10 and above ?11.
+SELECT {row}
   FROM journal_scopes s
  CROSS JOIN journal_words f ON f.scope_id = s.scope_id AND f.word = ?6 AND f.span = ?10 AND f.pos <= ?4 AND f.pos > ?11
  CROSS JOIN journal j ON j.scope_id = s.scope_id AND j.pos = f.pos AND (j.until IS NULL OR j.until > ?4)
   JOIN journal_writes w ON w.write_id = j.write_id
-  LEFT JOIN journal_contents c ON c.tenant = w.tenant AND c.content_id = w.content_id
  WHERE {ofScope} AND (?7 IS NULL OR j.ref = ?7)
    AND (?8 IS NULL OR EXISTS (SELECT 1 FROM json_each(w.tags) WHERE value = ?8))
    AND NOT EXISTS (
@@ -150,6 +148,10 @@ SELECT {row}, c.words
        SELECT 1 FROM journal_words o
         WHERE o.scope_id = s.scope_id AND o.word = v.value AND o.span = f.span AND o.pos = f.pos))
  ORDER BY f.pos DESC LIMIT ?9;
+
+-- name: words
+SELECT c.words FROM json_each(?2) v
+  LEFT JOIN journal_contents c ON c.tenant = ?1 AND c.content_id = v.value ORDER BY v.key;
 
 -- name: latest
 -- Of a key, with what it is held against when it is written again.
