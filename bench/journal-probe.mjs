@@ -30,6 +30,7 @@ async function append(one, events) {
   const stored = events.map((given, i) => ({
     sequence: length + i,
     cause: null,
+    foreignCause: null,
     at: Date.now(),
     input: null,
     salt: 'salt',

@@ -13,6 +13,7 @@ import { type HttpAnswer, problem } from './http-answer.js'
 import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotency.js'
 import { readQuery } from './query.js'
 import { type Call, paramsOf, type Route, TAKEN } from './route.js'
+import { sendPieces } from './streaming/long-answer.js'
 
 const NOT_FOUND = problem(refuse('not_found', 'No such resource, or it is not visible to this key.'))
 const BAD_KEY = problem(
@@ -43,7 +44,11 @@ export function pipeline(edge: Edge, route: Route, admission: Admission): Handle
         keyed !== undefined && route.idempotency === 'lease'
           ? await edge.idempotency.lease(keyed, async () => answerOf(await route.handle(call as Call<never, never>)))
           : await route.handle(call as Call<never, never>)
-      return answer === TAKEN ? reply : send(request, reply, answer)
+      if (answer === TAKEN) return reply
+      if (answer.pieces === undefined) return send(request, reply, answer)
+      // It holds its place until its reader has all of it.
+      await sendPieces(headed(reply, answer), answer.pieces, edge.config.timeouts.streamStallMs)
+      return reply
     } finally {
       await dropBody(edge, request)
       leave()
@@ -105,8 +110,12 @@ function keyedRequest(
 /** Bodies are rendered text; the framework serialises nothing. */
 export function send(request: FastifyRequest, reply: FastifyReply, answer: HttpAnswer): FastifyReply {
   if (answer.code !== undefined) request.problemCode = answer.code
+  if (answer.body !== '') return headed(reply, answer).send(answer.body)
   reply.code(answer.status)
   if (answer.headers !== undefined) reply.headers(answer.headers)
-  if (answer.body === '') return reply.send()
-  return reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)
+  return reply.send()
+}
+
+function headed(reply: FastifyReply, { status, headers = {} }: HttpAnswer): FastifyReply {
+  return reply.code(status).headers(headers).header('content-type', 'application/json; charset=utf-8')
 }

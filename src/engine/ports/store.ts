@@ -7,7 +7,7 @@ import type { HostRegistry } from './hosts.js'
 import type { Journal, JournalKeeping } from './journal.js'
 import type { KeyStore } from './keys.js'
 import type { PieceStore } from './pieces.js'
-import type { ReceiptStore } from './receipts.js'
+import type { ResponseStore } from './remembered-responses.js'
 import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
@@ -62,7 +62,7 @@ export type Store = DeliveryQueue &
   HostRegistry &
   WorkflowStore &
   StandardStore &
-  ReceiptStore &
+  ResponseStore &
   EffectLedger &
   KeyStore &
   DataKeyStore &

@@ -84,7 +84,9 @@ CREATE TABLE assay.events (
   hash text NOT NULL DEFAULT ''::text,
   salt text,
   erased text,
+  foreign_cause text,
   CONSTRAINT events_check CHECK (((cause >= 0) AND (cause < seq))),
+  CONSTRAINT events_check1 CHECK (((foreign_cause IS NULL) OR (cause IS NULL))),
   CONSTRAINT events_pkey PRIMARY KEY (run_id, seq),
   CONSTRAINT events_seq_check CHECK ((seq >= 0))
 );

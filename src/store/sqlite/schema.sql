@@ -83,7 +83,7 @@ CREATE TABLE events (
   input     TEXT,
   hash      TEXT NOT NULL DEFAULT '',
   salt      TEXT,
-  erased    TEXT,
+  erased    TEXT, foreign_cause TEXT CHECK (foreign_cause IS NULL OR cause IS NULL),
   PRIMARY KEY (run_id, seq)
 ) WITHOUT ROWID;
 

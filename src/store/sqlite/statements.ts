@@ -65,7 +65,7 @@ export const SQL = {
   ]),
   workflows: read('workflows', ['get', 'list', 'definition', 'putDefinition', 'put']),
   standards: read('standards', ['list', 'latest', 'put', 'delete']),
-  receipts: read('receipts', ['get', 'put', 'isClaimedBy', 'delete', 'purge']),
+  responses: read('responses', ['get', 'put', 'isClaimedBy', 'delete', 'purge']),
   invocations: read('invocations', ['outcome', 'answer', 'held', 'claim', 'finish', 'release', 'abandon', 'purge']),
   keys: read('keys', ['list', 'find', 'put', 'dataKey', 'putDataKey']),
   webhooks: read('webhooks', [
@@ -184,7 +184,7 @@ export const SQL = {
     'eraseRun',
     'passRun',
     'isRunLeft',
-    'deleteReceipts',
+    'deleteResponses',
     'deleteStandards',
     'deleteDeliveries',
     'digests',

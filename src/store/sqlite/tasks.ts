@@ -17,7 +17,7 @@ import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect }
 import { collectJournal, destroyContent, keepContent, writeOutside } from './writes/journal.js'
 import { collectUploads, dropUpload, keepPiece } from './writes/pieces.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
-import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts } from './writes/receipts.js'
+import { claimResponse, deleteResponse, finishResponse, purgeResponses } from './writes/responses.js'
 import { putKey, putWorkflow } from './writes/records.js'
 import { deleteStandard, putStandard } from './writes/standards.js'
 
@@ -32,10 +32,10 @@ export const TASKS = {
   putWorkflow,
   putStandard,
   deleteStandard,
-  claimReceipt,
-  finishReceipt,
-  deleteReceipt,
-  purgeReceipts,
+  claimResponse,
+  finishResponse,
+  deleteResponse,
+  purgeResponses,
   claimEffect,
   finishEffect,
   releaseEffect,
