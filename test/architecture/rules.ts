@@ -40,7 +40,7 @@ export const LAYERS: readonly Layer[] = [
       'timing/',
       'wire/',
       'engine/api.ts',
-      'engine/journal/content.ts',
+      'engine/journal/text-of-bytes.ts',
       'engine/queries/ancestry.ts',
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',

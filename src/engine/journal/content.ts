@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../ports/event-log.js'
 import type { Content } from '../ports/journal.js'
 import type { PieceStore } from '../ports/pieces.js'
 import { isSafeAsBytes, SECRET_INSIDE } from './masking.js'
+import { textOfBytes } from './text-of-bytes.js'
 
 /**
  * How words get into the journal and out of it. Whoever writes there, an agent, a node or a key, comes through here: what
@@ -113,19 +114,6 @@ class PieceGone extends Error {
 
 /** What a piece is sealed under: it opens nowhere else, nor in another place of the same file. */
 export const pieceName = (contentId: string, index: number): string => `${contentId}#${index}`
-
-/** Undefined where the bytes are no text. */
-export function textOfBytes(bytes: Uint8Array): string | undefined {
-  if (bytes.includes(0)) return undefined
-  try {
-    return UTF8.decode(bytes)
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error
-    return undefined
-  }
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 const sealed = async ({ vault }: ContentDeps, about: NewContent, body: Uint8Array): Promise<Content> => ({
   ...about,

@@ -1,6 +1,6 @@
-import { isUtf8 } from 'node:buffer'
 import { withoutCredentials } from '../../core/credentials.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import { textOfBytes } from './text-of-bytes.js'
 
 /** Of what is stored in pieces, none is longer. */
 export const PIECE_BYTES = 512 * 1024
@@ -101,8 +101,7 @@ export class Masking {
 
   /** Whether it is still text, and if not, whether it can be taken so. */
   #lookAt(window: Buffer, whole: number): Refusal | undefined {
-    const text = window.subarray(0, whole)
-    if (this.#isText && (text.includes(0) || !isUtf8(text))) {
+    if (this.#isText && textOfBytes(window.subarray(0, whole)) === undefined) {
       this.#isText = false
       if (this.#hasMasked) return HALF_TEXT
     }

@@ -7,9 +7,10 @@ import { sha256 } from '../../digest.js'
 import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared } from '../ports/desk.js'
 import type { JournalKeeping, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
-import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
+import { type ContentDeps, holdsSecret, keepTags, keepText, openContent } from './content.js'
 import { PIECE_BYTES } from './masking.js'
 import { foundInTurn, type ScopeDeps, scopePages } from './scope-pages.js'
+import { textOfBytes } from './text-of-bytes.js'
 
 export type DeskSettings = {
   /** Bytes of an entry of memory, and of a file, at most. */

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { type Refusal, refuse } from '../../core/problem.js'
-import { type Found, got, refused } from '../../engine/journal/desk.js'
+import type { Found } from '../../engine/journal/desk.js'
 import type { ReceivedFile } from '../../engine/journal/upload.js'
 import type { HttpLimits } from '../config.js'
 import { parseJsonBody } from './json-body.js'
@@ -190,8 +190,8 @@ async function wholeOf(file: Readable, limit: number): Promise<Found<Buffer>> {
   let size = 0
   for await (const chunk of file as AsyncIterable<Buffer>) {
     size += chunk.length
-    if (size > limit) return refused(requestTooLong(limit))
+    if (size > limit) return { ok: false, refusal: requestTooLong(limit) }
     chunks.push(chunk)
   }
-  return got(Buffer.concat(chunks))
+  return { ok: true, value: Buffer.concat(chunks) }
 }

@@ -2,7 +2,6 @@ import type { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { fileTooLarge } from '../../core/journal/refusals.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import { refused } from '../../engine/journal/desk.js'
 import type { ReceivedFile } from '../../engine/journal/upload.js'
 import { lacksScope, NOBODY } from '../auth/authenticator.js'
 import type { Edge } from '../deps.js'
@@ -78,7 +77,7 @@ async function receiveForm(
         wholeUpTo: limits.maxRequestBodyBytes,
         notInPieces: notInPieces(name),
       })
-      return found.ok ? found : refused(forInput(name, found.refusal))
+      return found.ok ? found : { ok: false, refusal: forInput(name, found.refusal) }
     },
   })
   request.uploads = uploads

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import { typeToKeep } from '../../../core/journal/entry-rules.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
-import { textOfBytes } from '../../../engine/journal/content.js'
+import { textOfBytes } from '../../../engine/journal/text-of-bytes.js'
 import type { FileRead, IfMatch } from '../../../engine/journal/workspace-desk.js'
 import type { WriteRow } from '../../../engine/ports/journal.js'
 import {
@@ -107,10 +106,10 @@ async function sendBytes({ reply }: Pick<Call, 'reply'>, { row, whole, pieces }:
 }
 
 async function streamed(reply: Call['reply'], parts: AsyncIterable<string | Buffer>): Promise<void> {
-  const stream = Readable.from(parts, { objectMode: false, highWaterMark: 1 })
-  reply.send(stream)
-  // Whoever went away, or was cut off, is no fault of anybody who could be told.
-  await finished(reply.raw).catch(() => undefined)
+  const { raw } = reply
+  const over = new Promise(resolve => raw.once('finish', resolve).once('close', resolve))
+  reply.send(Readable.from(parts, { objectMode: false, highWaterMark: 1 }))
+  await over
 }
 
 async function asJson({ reply }: Pick<Call, 'reply'>, { row, whole, pieces }: FileRead) {

@@ -1,7 +1,7 @@
 import { typeToKeep } from '../../../core/journal/entry-rules.js'
 import type { Json, JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
-import { textOfBytes } from '../../../engine/journal/content.js'
+import { textOfBytes } from '../../../engine/journal/text-of-bytes.js'
 import { lacksScope } from '../../auth/authenticator.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Upload } from '../../bodies/form-body.js'

@@ -167,7 +167,7 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 1, workspace: 0 })
     })
 
-    it('S15 M12: are dropped where a gate stands before them and nothing is mapped back for it to judge', async () => {
+    it('S15 are dropped where a gate stands before them and nothing is mapped back for it to judge', async () => {
       const { store, start, put, tell, said } = await opened()
       const parent = await start({ gated: [j.gate('harvest')] })
       const child = await start({ parentRunId: parent, parentNodeId: 'n1' })
