@@ -39,7 +39,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const edge: Edge = {
     ...deps,
     keyCache,
-    idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
+    idempotency: new Idempotency(deps.responses, clock, ids.unique(), config.timeouts.responseLeaseMs),
     turns: deps.turns ?? new Turns(),
     streams: new StreamRegistry(keyCache, clock, log, {
       maxPerKey: config.limits.maxStreamsPerKey,

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../core/json.js'
 import { refuse } from '../core/problem.js'
-import { sha256 } from '../digest.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
 import type { Admission } from './admission.js'
 import { NOBODY } from './auth/authenticator.js'
 import type { Caller } from './auth/key-cache.js'
-import { RawBody } from './bodies/raw-body.js'
+import { RawBody, UnreadBody } from './bodies/raw-body.js'
+import { dropBody, receiveBody } from './bodies/receive-body.js'
 import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
 import { type HttpAnswer, problem } from './http-answer.js'
@@ -27,7 +27,7 @@ const FREE = () => undefined
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** What happens to a request that was let in: capacity → shape → idempotency → execute. Compiled once per route. */
+/** What happens to a request that was let in: capacity → body → shape → idempotency → execute. Compiled once per route. */
 export function pipeline(edge: Edge, route: Route, admission: Admission): Handler {
   const prepare = preparation(route)
 
@@ -36,7 +36,8 @@ export function pipeline(edge: Edge, route: Route, admission: Admission): Handle
     const leave = route.access === 'public' ? FREE : admission.enter(request.caller ?? NOBODY)
     if (typeof leave !== 'function') return send(request, reply, problem(leave))
     try {
-      const call = prepare(request, reply)
+      const refusal = request.body instanceof UnreadBody ? await receiveBody(edge, request, request.body) : undefined
+      const call = refusal ? problem(refusal) : prepare(request, reply)
       if ('status' in call) return send(request, reply, call)
       const { keyed } = call
       const answer =
@@ -49,6 +50,7 @@ export function pipeline(edge: Edge, route: Route, admission: Admission): Handle
       await sendPieces(headed(reply, answer), answer.pieces, edge.config.timeouts.streamStallMs)
       return reply
     } finally {
+      await dropBody(edge, request)
       leave()
     }
   }
@@ -99,8 +101,8 @@ function keyedRequest(
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !isIdempotencyKey(key)) return BAD_KEY
-  const files = (request.uploads ?? []).map(({ name, fileName, body: bytes }) => [name, fileName, sha256(bytes)])
-  const sent = body instanceof RawBody ? { type: body.contentType, sha256: sha256(body.bytes) } : (body as Json)
+  const files = (request.uploads ?? []).map(({ name, fileName, file }) => [name, fileName, file.sha256])
+  const sent = body instanceof RawBody ? { type: body.contentType, sha256: body.file.sha256 } : (body as Json)
   const digest = requestDigest(files.length === 0 ? sent : [sent, files], params)
   return { tenant: caller.tenant, endpoint, key, digest }
 }

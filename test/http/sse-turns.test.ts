@@ -39,6 +39,7 @@ const event = (sequence: number, type: string, bytes: number): StoredEvent => ({
   payload: JSON.stringify({ text: 'é'.repeat(bytes / 2) }),
   secret: null,
   cause: null,
+  foreignCause: null,
   at: 0,
   input: null,
   salt: 's',

@@ -11,6 +11,7 @@ const event = (sequence: number, characters: number): StoredEvent => ({
   payload: 'x'.repeat(characters),
   secret: null,
   cause: null,
+  foreignCause: null,
   at: 0,
   input: null,
   salt: 's',

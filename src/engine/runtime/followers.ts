@@ -67,11 +67,6 @@ export class Followers {
   }
 }
 
-/** For a run that has ended, and has told all of it. */
-export const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-})
-
 class Follower {
   #buffer: StoredEvent[] = []
   #characters = 0
@@ -116,3 +111,8 @@ class Follower {
     this.#poked = false
   }
 }
+
+/** Of a run that has ended, for whoever has heard all of it. */
+export const nothingToFollow = (): AsyncIterable<readonly StoredEvent[]> => ({
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+})

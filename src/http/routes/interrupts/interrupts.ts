@@ -76,10 +76,10 @@ const resolveInterrupt = (edge: Edge): Route =>
       }
       return edge.idempotency.commit(
         keyed,
-        async receipt => {
+        async response => {
           const said = await fromSecond(edge, caller, runId, answer)
           if ('code' in said) return { ok: false, refusal: said }
-          return edge.engine.command(caller.tenant, runId, said, receipt)
+          return edge.engine.command(caller.tenant, runId, said, response)
         },
         resolved(nodeId),
       )
