@@ -7,8 +7,9 @@ import { sleep } from '../timing/sleep.js'
 import { Turns } from '../timing/turns.js'
 import { recordAccess } from './access-log.js'
 import { Admission } from './admission.js'
-import { Authenticator } from './auth/authenticator.js'
+import { Authenticator, NOBODY } from './auth/authenticator.js'
 import { KeyCache } from './auth/key-cache.js'
+import { BodyRoom } from './bodies/body-room.js'
 import { addBodyParsers } from './bodies/parsers.js'
 import type { AppDeps, Edge } from './deps.js'
 import { connectionRefusal, frameworkRefusal, unavailableAnswer } from './framework-error.js'
@@ -27,7 +28,7 @@ declare module 'fastify' {
     /** What `addRoutes` registered; nothing else is served. */
     routeTable: readonly Route[]
     /** Who is being served now. */
-    load(): Admission['load'] & { readonly streams: number }
+    load(): Admission['load'] & { readonly streams: number; readonly bodyBytes: number }
   }
 }
 
@@ -172,15 +173,16 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
   const full = unavailableAnswer(edge.config, 'The host is serving as many requests as it can; try again.')
   const admission = new Admission(limits.maxInflightRequests, quotas, full)
   const table = routeTable(edge)
+  const room = new BodyRoom(Math.max(limits.maxRequestBodyBytes, ...table.map(bytesOfBody)))
   app.decorate('routeTable', table)
-  app.decorate('load', () => ({ ...admission.load, streams: edge.streams.size }))
+  app.decorate('load', () => ({ ...admission.load, streams: edge.streams.size, bodyBytes: room.load.bytes }))
   for (const route of table) {
     app.route({
       method: route.method,
       url: routerPath(route.path),
       exposeHeadRoute: route.access === 'public',
       // As JSON a file may take twice its bytes, where there is much in it to be escaped.
-      ...(route.rawBytes !== undefined && { bodyLimit: 2 * route.rawBytes + JSON_AROUND }),
+      ...(route.rawBytes !== undefined && { bodyLimit: bytesOfBody(route) }),
       config: {
         ...(route.rawBytes !== undefined && { rawBytes: route.rawBytes }),
         ...(route.formBytes !== undefined && { formBytes: route.formBytes }),
@@ -189,16 +191,44 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
         const closed = route.unlimited === true ? undefined : edge.serving?.refusal(edge.config)
         if (closed !== undefined) return void send(request, reply, problem(closed, { connection: 'close' }))
         if (route.method !== 'GET') noteUnderWay(edge, reply)
+        const judged = (answer: HttpAnswer | undefined) => {
+          const refused = answer ?? noRoom(room, route, request, reply, limits.maxRequestBodyBytes)
+          if (refused === undefined) done()
+          else send(request, reply, refused)
+        }
         const verdict = authenticator.admit(route, request)
-        if (verdict === undefined) done()
-        else if (!(verdict instanceof Promise)) send(request, reply, verdict)
-        else verdict.then(answer => (answer === undefined ? done() : send(request, reply, answer)), done)
+        if (verdict instanceof Promise) verdict.then(judged, done)
+        else judged(verdict)
       },
       handler: pipeline(edge, route, admission),
     })
   }
   const stray = strayAnswer(table)
   app.setNotFoundHandler((request, reply) => send(request, reply, stray(request.method, request.url)))
+}
+
+/** The most that a body of the route can have, however it is sent; 0 where that is what any may have. */
+const bytesOfBody = ({ rawBytes, formBytes = 0 }: Route): number =>
+  Math.max(rawBytes === undefined ? 0 : 2 * rawBytes + JSON_AROUND, formBytes)
+
+/** Why the body of a request is not taken; undefined when there is room for it, until it is answered. */
+function noRoom(
+  room: BodyRoom,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  usual: number,
+): HttpAnswer | undefined {
+  if (route.method === 'GET') return undefined
+  const most = Math.max(usual, bytesOfBody(route))
+  const { 'content-length': announced, 'transfer-encoding': chunked } = request.headers
+  // What announces too much is refused unread; what announces nothing can be as long as it may.
+  const bytes = chunked === undefined ? Number(announced ?? 0) : most
+  const leave = bytes > most ? undefined : room.enter((request.caller ?? NOBODY).tenant, bytes)
+  if (leave === undefined) return undefined
+  if (typeof leave !== 'function') return problem(leave, CLOSE)
+  reply.raw.once('close', leave)
+  return undefined
 }
 
 /** Until it is answered, or its connection is gone. Reads are not waited for: some last as long as there is nothing new. */
