@@ -1,3 +1,4 @@
+import { peerWorkOf } from '../handoff/peer-work.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { firstFew } from '../schema/first-few.js'
 import { closestName } from '../schema/suggest.js'
@@ -108,6 +109,9 @@ const work = (at: string, name: Json | undefined): Mention[] =>
 
 /** What a refusal or a warning says of names that nothing has. */
 export function unknownNamed({ at, kind, name }: Mention, known: readonly string[]): string {
+  const peer = peerWorkOf(name)?.peer
+  if (peer !== undefined)
+    return `${at} names "${name}", and no peer "${peer}" is configured here with a key; add peers.hosts.${peer} with url, hostId and keyRef`
   const what = { agent: 'agent', work: 'workflow or agent', tool: 'tool' }[kind]
   const close = closestName(name, known)
   const fix = close === undefined ? `add it, or name one that is there` : `did you mean ${close}?`

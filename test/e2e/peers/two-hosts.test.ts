@@ -152,7 +152,17 @@ describe('work handed to a peer', () => {
       events.flatMap(({ payload }) => (payload as { traceparent?: string }).traceparent?.slice(3, 35) ?? [])[0]
     expect(trace(ofBeta)).toBe(trace(log))
     // And by command, over both hosts, with the keys that the configuration of the folder names.
-    const args = ['runs', 'ancestry', there!.runId, '--walk', '--json', '--url', pair.urls.beta, '--key', pair.keys.beta]
+    const args = [
+      'runs',
+      'ancestry',
+      there!.runId,
+      '--walk',
+      '--json',
+      '--url',
+      pair.urls.beta,
+      '--key',
+      pair.keys.beta,
+    ]
     const walked = await startAssay(args, { cwd: pair.projectOf('beta'), env: { ALPHA_KEY: pair.keys.alpha } }).done
     expect(walked, walked.stderr).toMatchObject({ code: 0 })
     expect(JSON.parse(walked.stdout)).toMatchObject({

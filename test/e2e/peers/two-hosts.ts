@@ -45,7 +45,9 @@ export async function startPair({ alpha = {}, beta = {}, via }: PairSettings = {
     return { host, url: host.url, client: new AssayClient({ url: host.url, key: KEYS[name] }) }
   }
   const toBeta = { beta: { url: via ?? urlB, hostId: 'beta.example', keyRef: { env: 'BETA_KEY' } } }
-  const toAlpha = { alpha: { url: urlA, hostId: 'alpha.example', keyRef: { env: 'ALPHA_KEY' }, keyIds: [idOf(KEYS.beta)] } }
+  const toAlpha = {
+    alpha: { url: urlA, hostId: 'alpha.example', keyRef: { env: 'ALPHA_KEY' }, keyIds: [idOf(KEYS.beta)] },
+  }
   const startAlpha = () => start('alpha', portA, toBeta, alpha)
   const startBeta = () => start('beta', portB, toAlpha, beta)
   const hosts = { alpha: await startAlpha(), beta: await startBeta() }

@@ -43,6 +43,14 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect(await store.readEvents(runId, 0)).toEqual([f.event(0, { payload, nodeId: 'n,"{}\\' })])
   })
 
+  it('S1 keeps a cause on another host in the place of a cause', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const log = [f.event(0), f.event(1, { cause: null, foreignCause: 'r0:7' })]
+    const runId = await f.created(store, hostId, { events: log })
+    expect(await store.readEvents(runId, 0)).toEqual(log)
+  })
+
   it('S1 writes all streams, wakes and the receipt of a commit, or none of it', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
