@@ -41,8 +41,9 @@ export function peerSilent(context: DecisionContext, input: Heard<'PeerSilent'>)
     context.emit({ type: 'assay.peer.silent', nodeId, payload: { ...told, reason }, cause })
     return undefined
   }
-  // What is to be told of those that were named before it comes first.
-  if (context.at - worker.silentAt < lostAfterMs || !isTurnToEnd(context.active, node, k)) return undefined
+  if (context.at - worker.silentAt < lostAfterMs) return undefined
+  // What is to be told of those that were named before it comes first; whoever was never begun holds up all of them.
+  if (worker.is === 'running' && !isTurnToEnd(context.active, node, k)) return undefined
   const before = spentBy(context.active)
   const lost = context.emit({ type: 'assay.peer.lost', nodeId, payload: { ...told, reason }, cause })
   tellSpend(context, before, lost)

@@ -1,7 +1,10 @@
 import { childRefusedInput } from '../../core/handoff/child-start.js'
 import { peerRunId, type Silence } from '../../core/handoff/peer-work.js'
+import { handoffOf } from '../../core/handoff/state.js'
 import type { Json } from '../../core/json.js'
 import { type Failure, failure } from '../../core/problem.js'
+import { nodeAt } from '../../core/run/state.js'
+import { planNodeOf } from '../../core/workflow/plan.js'
 import type { PeerCreated, PeerOrder } from '../ports/peers.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
 import { claimAt, heard, notHeard, resting, tagOf } from './at-peer.js'
@@ -54,17 +57,29 @@ type Try = {
 async function tryOnce(context: EffectContext, { run, order, effect, again, sending, signal }: Try) {
   const { peer } = effect
   const { peers } = context
+  const usable = (answer: PeerCreated): PeerCreated =>
+    answer.is === 'created' && isTaken(run, effect, answer.runId) ? TAKEN : answer
   if (!again) {
     const problem = misfit(context, run, effect)
-    return problem ? refused(problem) : asFirst(await peers.create(peer, order, sending, signal))
+    return problem ? refused(problem) : asFirst(usable(await peers.create(peer, order, sending, signal)))
   }
   sending()
   const found = await peers.find(peer, order.tag, signal)
-  if (found.is === 'found') return created(found.runId)
+  if (found.is === 'found') return asAgain(usable({ is: 'created', runId: found.runId }))
   if (found.is === 'unheard') return unknown(found)
   // Nobody can say any more whether there was one: there must be no second.
   if (context.clock.now() - effect.beganAt > KEY_HOLDS_MS) return unknown({ reason: 'unknown_outcome' })
-  return asAgain(await peers.create(peer, order, sending, signal))
+  return asAgain(usable(await peers.create(peer, order, sending, signal)))
+}
+
+const TAKEN = { is: 'unheard', reason: 'unusable', created: 'unknown' } as const
+
+/** P8: what a peer has given another worker of the node for its own is no answer to this one. */
+function isTaken({ rules, state }: LoadedRun, { nodeId, peer }: EffectOf<'start-peer'>, runId: string): boolean {
+  const planNode = planNodeOf(rules.plan, nodeId)
+  const node = planNode && state.phase === 'active' ? handoffOf(nodeAt(state, planNode.index)) : undefined
+  const childRunId = peerRunId(peer, runId)
+  return node?.workers.some(worker => 'childRunId' in worker && worker.childRunId === childRunId) ?? false
 }
 
 /** Every try before it, if there was one, is known to have created nothing. */

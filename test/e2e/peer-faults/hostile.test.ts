@@ -25,6 +25,16 @@ const LOST_AFTER = 15_000
 const UNTOUCHED = 'untouched'
 
 const WORKFLOWS = [
+  loopOf(
+    {
+      rules: [{ when: 'iteration == 1', decide: next('peer:beta/work', 'peer:beta/more') }, { decide: terminate }],
+    },
+    {
+      id: 'two-at-once',
+      dispatch: { fanOutPolicy: 'parallel', outputMapping: { answer: 'answer' } },
+      variables: [{ name: 'answer', type: 'string', defaultValue: UNTOUCHED }],
+    },
+  ),
   { id: 'bystander', nodes: { a: 'core.noop' } },
   loopOf(
     { rules: [{ when: 'iteration == 1', decide: next('peer:beta/work') }, { decide: terminate }] },
@@ -59,7 +69,7 @@ afterAll(async () => {
 
 let worlds = 0
 
-async function tell({ lies }: Pick<Case, 'lies'>) {
+async function tell({ lies }: Pick<Case, 'lies'>, workflowId = 'errand') {
   worlds += 1
   const clock = new ManualClock()
   const folder = path.join(scratch, String(worlds))
@@ -84,7 +94,7 @@ async function tell({ lies }: Pick<Case, 'lies'>) {
   peer.bystander = await begin('bystander')
   await ended(peer.bystander)
   const before = await logOf(a, peer.bystander)
-  const runId = await begin('errand')
+  const runId = await begin(workflowId)
   const { status } = await ended(runId)
   const read = bytesRead()
   const answers = await Promise.all(
@@ -185,6 +195,26 @@ describe('a peer that lies', () => {
     expect(health.status).toBe(200)
     expect(lines.filter(({ level }) => level === 'error')).toEqual([])
     expect(read).toBeLessThan(HUGE / 2)
+    expect(findingsOf(runs)).toEqual([])
+  })
+
+  it('P8: one run for two hand-offs at once: it is that of the first, and the second is lost', async () => {
+    const { runId, status, variables, runs, lines } = await tell({ lies: {} }, 'two-at-once')
+    expect([status, variables]).toEqual(['completed', { answer: ANSWER }])
+    expect([...handoffsIn(runOf(runs, runId).events)].sort()).toEqual([
+      'child.completed',
+      'dispatch.began',
+      'dispatch.began',
+      'dispatch.succeeded',
+      'output.harvested',
+      'peer.lost unusable',
+      'peer.silent unusable',
+    ])
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+    const keys = peer.questions
+      .filter(({ asked }) => asked === 'create')
+      .map(({ headers }) => headers['idempotency-key'])
+    expect(new Set(keys).size).toBe(2)
     expect(findingsOf(runs)).toEqual([])
   })
 })

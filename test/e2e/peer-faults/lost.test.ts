@@ -80,6 +80,16 @@ describe('a peer that is gone for good', () => {
     expect(await mine(runId)).toEqual({ mine: 20 })
   })
 
+  it('P5, R-LOOP-10: all at once: those that were never begun are given up, and what was done here is merged', async () => {
+    two.proxy.down()
+    const runId = await two.begin('fanned', 'k')
+    expect((await two.ended(runId)).status).toBe('completed')
+    expect((await chain(runId)).filter(step => step.startsWith('peer.lost'))).toHaveLength(2)
+    expect((await chain(runId)).filter(step => step === 'output.harvested')).toHaveLength(1)
+    expect(await mine(runId)).toEqual({ mine: 120 })
+    expect(await runsOnB()).toEqual([])
+  })
+
   it('P5: a sub-workflow that is lost fails as any that has failed', async () => {
     const runId = await two.begin('asked', 'k')
     await isTold(runId, 'dispatch.succeeded')
