@@ -1,8 +1,8 @@
 import fs from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
-import type { AssayClient, RunFilter } from '../../client/assay-client.js'
-import type { Fields, RunAncestry, RunPage, RunRow, RunSnapshot } from '../../client/wire-shapes.js'
+import type { AssayClient } from '../../client/assay-client.js'
+import type { Fields, RunAncestry, RunFilter, RunPage, RunRow, RunSnapshot } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
 import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
@@ -26,6 +26,7 @@ import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
 import { addRunFiles } from './journal/run-files.js'
 import { wholeNumber } from './options.js'
+import { addReceipt } from './audit/receipt.js'
 import { addWithheld } from './withheld.js'
 
 export function addRuns(program: Command, cli: Cli): void {
@@ -34,6 +35,7 @@ export function addRuns(program: Command, cli: Cli): void {
   addAncestry(runs, cli)
   addFindings(runs, cli)
   addWithheld(runs, cli)
+  addReceipt(runs, cli)
   addRunFiles(runs, cli)
   addLogs(runs, cli)
   addCommands(runs, cli)

@@ -75,3 +75,10 @@ export async function retried<T>(
   }
   throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
 }
+
+/** Why a host cannot be relied on now. */
+export const troubles = (phase: string, isFirm: boolean, sinceSweep: number, sweepMs: number): string[] => [
+  ...(phase === 'running' ? [] : [`the host is ${phase === 'new' ? 'starting' : phase}`]),
+  ...(isFirm ? [] : ['the lease could not be renewed in time']),
+  ...(sinceSweep > Math.max(10 * sweepMs, 10_000) ? ['the sweep for due runs has stalled'] : []),
+]

@@ -1,23 +1,33 @@
+import { peerWorkOf } from '../../core/handoff/peer-work.js'
 import { isAgentId } from '../../core/names.js'
 import { firstFew } from '../../core/schema/first-few.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
 import type { WorkflowDoubts } from '../api.js'
 import type { Agents } from '../ports/agents.js'
+import { NO_PEERS, type Peers } from '../ports/peers.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
 import { hostWorkflow } from './host-workflows.js'
 
 /** Whoever is asked about tools has a limit of their own. */
 const NEVER = new AbortController().signal
 
+type Known = Pick<Agents, 'knows' | 'names' | 'lacking'>
+
 /** Agents, workflows and tools that a workflow names and that are not there; what it names may come later. */
 async function unknownIn(
   plan: Plan,
   workflows: readonly string[],
-  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
+  agents: Known,
+  peers: Pick<Peers, 'knows'>,
 ): Promise<string[]> {
   const named = namedIn(plan)
-  const isKnown = (name: string) =>
+  // What a peer has, nobody here knows; whether there is such a peer, the configuration says.
+  const isKnown = (name: string) => {
+    const work = peerWorkOf(name)
+    return work ? peers.knows(work.peer) : isKnownHere(name)
+  }
+  const isKnownHere = (name: string) =>
     isAgentId(name)
       ? agents.knows(name)
       : workflows.includes(name) || name === plan.definition.id || hostWorkflow(name) !== undefined
@@ -46,8 +56,8 @@ async function unknownIn(
 export async function doubtsOf(
   plan: Plan,
   known: readonly WorkflowRecord[],
-  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
+  { agents, peers = NO_PEERS }: { readonly agents: Known; readonly peers?: Pick<Peers, 'knows'> },
 ): Promise<WorkflowDoubts> {
   const ids = known.map(({ workflowId }) => workflowId)
-  return { warnings: warningsOf(plan), unknown: await unknownIn(plan, ids, agents) }
+  return { warnings: warningsOf(plan), unknown: await unknownIn(plan, ids, agents, peers) }
 }

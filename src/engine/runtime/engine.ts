@@ -15,11 +15,12 @@ import type {
   ForkRun,
   Health,
   InspectedRun,
-  MakeReceipt,
+  MakeResponse,
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { PeerTries } from '../effects/peer-tries.js'
 import { placesFor } from '../journal/new-run.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
@@ -27,6 +28,7 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
+import { NO_PEERS, type Peers } from '../ports/peers.js'
 import type { Performer } from '../ports/performer.js'
 import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
@@ -34,14 +36,15 @@ import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { forgetRepetitions } from '../effects/once.js'
 import { missingRun } from '../queries/missing-run.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
-import { childFullness, unavailable } from './capacity.js'
+import { childFullness, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
 import { doubtsOf } from './doubts.js'
 import { Driver } from './effect-driver.js'
-import { Followers } from './followers.js'
+import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
@@ -74,6 +77,8 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
+  /** Other hosts; none, when absent. */
+  readonly peers?: Peers
   /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
   readonly turns?: TurnTaking
 }
@@ -99,9 +104,6 @@ export type EngineOptions = {
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
 const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
-/** Contract core §4: at least 24 hours for responses, 14 days for effects. */
-const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
-const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
@@ -138,7 +140,7 @@ export class Engine implements RunEngine {
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
-    const turns = deps.turns ?? new Turns()
+    const { today = NOTHING_TODAY, peers = NO_PEERS, turns = new Turns() } = deps
     this.#runs = new RunWriter({
       store,
       clock,
@@ -155,7 +157,6 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
-    const { today = NOTHING_TODAY } = deps
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
@@ -166,6 +167,9 @@ export class Engine implements RunEngine {
         rules,
         hostId: () => this.#lease.hostId,
         unstored: new Map(),
+        peers,
+        tries: new PeerTries(clock),
+        wake: runId => this.#driver.wake(runId),
         today,
         recent,
         reuseAnswers: options.reuseAnswers,
@@ -209,7 +213,7 @@ export class Engine implements RunEngine {
     return this.#plans
   }
 
-  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const plan = await planFor(this.#plans, request)
@@ -229,7 +233,7 @@ export class Engine implements RunEngine {
       { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
       plan,
       request.exclusiveScope ?? false,
-      receipt,
+      response,
     )
   }
 
@@ -237,20 +241,20 @@ export class Engine implements RunEngine {
     tenant: string,
     runId: string,
     command: RunCommand,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
     if (input === undefined) return { ok: false, refusal: await this.missing(tenant, runId) }
     if ('code' in input) return { ok: false, refusal: input }
-    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    const answer = await this.#runs.submit(runId, input, response ? { tenant, response } : { tenant })
     return answer ?? { ok: false, refusal: await this.missing(tenant, runId) }
   }
 
-  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async fork(request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun(this.#forks, request, receipt)
+    return forkRun(this.#forks, request, response)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
@@ -301,7 +305,7 @@ export class Engine implements RunEngine {
   ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
     const row = await this.deps.store.readRun(tenant, runId)
     if (!row) return undefined
-    if (row.endedAt !== null && from >= row.length) return nothing()
+    if (row.endedAt !== null && from >= row.length) return nothingToFollow()
     return this.#followers.follow(runId, from, signal)
   }
 
@@ -312,14 +316,14 @@ export class Engine implements RunEngine {
     const known = await this.#plans.list(tenant ?? '')
     const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
     const record = await this.#plans.put(tenant, checked)
-    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
+    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps)) } }
   }
 
   checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
     const checked = await this.#checked(tenant, definition)
     if ('code' in checked) return { ok: false, refusal: checked }
     const known = await this.#plans.list(tenant ?? '')
-    const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
+    const doubts = await doubtsOf(checked.plan, known, this.deps)
     return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
   }
 
@@ -338,12 +342,14 @@ export class Engine implements RunEngine {
     return this.#plans.list(tenant)
   }
 
+  /** What is in use of it, counted where it is given out and taken back. */
+  get load() {
+    return { runs: this.#cache.load, followers: this.#followers.size, effects: this.#driver.load }
+  }
+
   health(): Health {
-    const reasons: string[] = []
-    if (this.#phase !== 'running') reasons.push(`the host is ${this.#phase === 'new' ? 'starting' : this.#phase}`)
-    if (!this.#lease.isFirm) reasons.push('the lease could not be renewed in time')
-    if (this.deps.clock.monotonic() - this.#sweptAt > Math.max(10 * this.options.sweepMs, 10_000))
-      reasons.push('the sweep for due runs has stalled')
+    const sinceSweep = this.deps.clock.monotonic() - this.#sweptAt
+    const reasons = troubles(this.#phase, this.#lease.isFirm, sinceSweep, this.options.sweepMs)
     return { ok: reasons.length === 0, reasons, activeRuns: this.#cache.active }
   }
 
@@ -366,19 +372,14 @@ export class Engine implements RunEngine {
     try {
       await this.#driver.sweep()
       this.#sweptAt = this.deps.clock.monotonic()
-      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) await this.#purge()
+      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) {
+        this.#purgedAt = this.#sweptAt
+        await forgetRepetitions(this.deps.store, this.deps.clock.now())
+      }
     } catch (error) {
       this.deps.log.error({ error: String(error) }, 'the sweep for due runs failed; it will be tried again')
     }
     if (this.#phase === 'running') this.#disarm = this.deps.clock.after(this.options.sweepMs, () => void this.#sweep())
-  }
-
-  /** What was kept to recognise repetitions goes when no repetition can come any more. */
-  async #purge(): Promise<void> {
-    this.#purgedAt = this.deps.clock.monotonic()
-    const now = this.deps.clock.now()
-    await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
-    await this.deps.store.purgeEffects(now - INVOCATIONS_KEPT_MS)
   }
 
   #refuseWork(): Refusal | undefined {
@@ -394,7 +395,3 @@ export class Engine implements RunEngine {
     return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
   }
 }
-
-const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-})

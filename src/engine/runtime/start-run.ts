@@ -70,6 +70,7 @@ export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, 
     engineVersion: ENGINE_VERSION,
     owner: { tenant: request.tenant, principal: request.principal },
     traceparent: traceBegun(runId, request.traceparent),
+    ...(request.foreign ? { foreignParent: request.foreign.parent, depth: request.foreign.depth } : {}),
     ...('agentId' in request ? { agentSource: request.source } : {}),
     // What its tools may ask for, and its workers' (R-TOOL-4).
     ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),
