@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { Fork } from '../core/replay/events.js'
-import type { DrainPolicy, RunStatus } from '../core/run/events.js'
+import type { DrainPolicy, RunStarted, RunStatus } from '../core/run/events.js'
 import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
 import type { RunState } from '../core/run/state.js'
 import type { Plan } from '../core/workflow/plan.js'
@@ -81,6 +81,8 @@ export type RunRequest = {
   /** Where the run remembers, if that is not to be its `scopeId`. */
   readonly memoryScope?: string
   readonly exclusiveScope?: boolean
+  /** Of a run that a standing stream starts: which one, and what it may spend. */
+  readonly stream?: Pick<RunStarted, 'stream' | 'grant'>
   readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
   /** The trace to go on with, as it came; what is malformed counts for nothing. */
   readonly traceparent?: string

@@ -1,11 +1,14 @@
 import { isAgentId } from '../../core/names.js'
+import { type Refusal, refuse } from '../../core/problem.js'
 import { firstFew } from '../../core/schema/first-few.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
-import type { WorkflowDoubts } from '../api.js'
+import type { RunEngine, WorkflowDoubts } from '../api.js'
 import type { Agents } from '../ports/agents.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { isReserved, RESERVED } from './agent-workflow.js'
 import { hostWorkflow } from './host-workflows.js'
+import type { Plans } from './plans.js'
 
 /** Whoever is asked about tools has a limit of their own. */
 const NEVER = new AbortController().signal
@@ -43,11 +46,51 @@ async function unknownIn(
 }
 
 /** Everything that may be wrong with a workflow that can be taken, among those that there are. */
-export async function doubtsOf(
+async function doubtsOf(
   plan: Plan,
   known: readonly WorkflowRecord[],
   agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
 ): Promise<WorkflowDoubts> {
   const ids = known.map(({ workflowId }) => workflowId)
   return { warnings: warningsOf(plan), unknown: await unknownIn(plan, ids, agents) }
+}
+
+/** Checks, compiles and stores a definition; whoever has it is told what may be wrong with it. */
+export async function acceptWorkflow(
+  plans: Plans,
+  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
+  tenant: string | null,
+  definition: unknown,
+): ReturnType<RunEngine['putWorkflow']> {
+  const checked = await accepted(plans, tenant, definition)
+  if ('code' in checked) return { ok: false, refusal: checked }
+  const workflowId = checked.plan.definition.id
+  const known = await plans.list(tenant ?? '')
+  const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
+  const record = await plans.put(tenant, checked)
+  return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, agents)) } }
+}
+
+/** The same without storing anything. */
+export async function examineWorkflow(
+  plans: Plans,
+  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
+  tenant: string | null,
+  definition: unknown,
+): ReturnType<RunEngine['checkWorkflow']> {
+  const checked = await accepted(plans, tenant, definition)
+  if ('code' in checked) return { ok: false, refusal: checked }
+  const doubts = await doubtsOf(checked.plan, await plans.list(tenant ?? ''), agents)
+  return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
+}
+
+async function accepted(
+  plans: Plans,
+  tenant: string | null,
+  definition: unknown,
+): Promise<{ plan: Plan; text: string } | Refusal> {
+  const checked = await plans.check(definition, tenant)
+  if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
+  const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
+  return refuse('validation_error', message, { field: 'id' })
 }

@@ -1,9 +1,10 @@
 import type { Space } from '../../core/journal/place.js'
 import type { Json } from '../../core/json.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import type { Refusal } from '../../core/problem.js'
 import type { QuotasOf, Weights } from '../../core/quotas.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { RunLimits } from '../../core/run/decision-context.js'
+import { isStreamId, STREAM_WORKFLOWS } from '../../core/standing/stream.js'
 import type { NodeTypes } from '../../core/workflow/compile.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
@@ -20,7 +21,6 @@ import type {
   RunCommand,
   RunEngine,
 } from '../api.js'
-import { placesFor } from '../journal/new-run.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
@@ -34,21 +34,24 @@ import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { Committer } from '../standing/committer.js'
+import { RunStarter } from '../standing/run-starter.js'
+import { Standing, type StreamGround } from '../standing/standing.js'
+import { forgetRepetitions } from '../effects/once.js'
 import { missingRun } from '../queries/missing-run.js'
-import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
-import { childFullness, unavailable } from './capacity.js'
+import { childFullness, effectPlaces, type Phase, unavailable, unhealthy } from './capacity.js'
 import { inputOf } from './command-input.js'
-import { doubtsOf } from './doubts.js'
+import { acceptWorkflow, examineWorkflow } from './doubts.js'
 import { Driver } from './effect-driver.js'
-import { Followers } from './followers.js'
+import { Followers, NOTHING_FOLLOWS } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { configurableProblem, gatesFor, partedInputs, planFor, startedWith, unknownWork } from './start-run.js'
+import { type StartDeps, startOf } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -99,9 +102,6 @@ export type EngineOptions = {
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
 const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
-/** Contract core §4: at least 24 hours for responses, 14 days for effects. */
-const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
-const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
@@ -111,8 +111,11 @@ export class Engine implements RunEngine {
   readonly #runs: RunWriter
   readonly #driver: Driver
   readonly #followers: Followers
+  readonly #standing: Standing
+  readonly #starting: StartDeps
+  readonly #starter: RunStarter
   readonly #forks: ForkDeps
-  #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
+  #phase: Phase = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
   #disarm: () => void = () => undefined
@@ -135,10 +138,12 @@ export class Engine implements RunEngine {
     const recent = new Lru<Json>(RECENT_CONTENTS)
     this.#lease = new HostLease(deps, options, () => {
       this.#cache.clear()
+      this.#standing.clear()
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
     const turns = deps.turns ?? new Turns()
+    const committer = new Committer({ store, lease: this.#lease, turns, announcer: deps.announcer })
     this.#runs = new RunWriter({
       store,
       clock,
@@ -147,6 +152,7 @@ export class Engine implements RunEngine {
       standards: deps.standards,
       cache: this.#cache,
       lease: this.#lease,
+      committer,
       rules,
       announcer: deps.announcer,
       quotas: options.quotas,
@@ -155,6 +161,25 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
+    this.#starting = { ...deps, plans: this.#plans, spaces: options.spaces }
+    this.#starter = new RunStarter({ ...this.#starting, ids, cache: this.#cache, runs: this.#runs })
+    const places = effectPlaces(options)
+    // A host that is leaving lets what is under way come to its end, and begins nothing.
+    const mayWork = () => this.#lease.isFirm && this.#phase === 'running'
+    this.#standing = new Standing(
+      {
+        ...deps,
+        lease: this.#lease,
+        committer,
+        announcer: deps.announcer,
+        turns,
+        runs: this.#runs,
+        quotas: options.quotas,
+        places,
+        published: (streamId, stored) => this.#followers.publish(streamId, stored),
+      },
+      { ...options, mayWork },
+    )
     const { today = NOTHING_TODAY } = deps
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
@@ -171,8 +196,7 @@ export class Engine implements RunEngine {
         reuseAnswers: options.reuseAnswers,
         turns,
       },
-      // A host that is leaving lets what is under way come to its end, and begins nothing.
-      { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },
+      { ...options, mayWork, standing: this.#standing, places },
     )
   }
 
@@ -196,12 +220,19 @@ export class Engine implements RunEngine {
     this.#unhint()
     const { clock } = this.deps
     const deadline = clock.monotonic() + drainMs
-    while (this.#cache.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
+    const busy = () => [...this.#cache.busy, ...this.#standing.busy]
+    while (busy().length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
     this.#driver.stop()
-    await Promise.all(this.#cache.busy.map(slot => slot.runExclusive(async () => undefined)))
+    await Promise.all(busy().map(slot => slot.runExclusive(async () => undefined)))
     this.#cache.clear()
+    this.#standing.clear()
     this.#phase = 'stopped'
     await this.#lease.stop()
+  }
+
+  /** What kinds of standing streams are made of. */
+  get ground(): StreamGround {
+    return { standing: this.#standing, starter: this.#starter, runs: this.#runs, cache: this.#cache }
   }
 
   /** What a new run of a workflow, or agent, would be made of. */
@@ -212,25 +243,10 @@ export class Engine implements RunEngine {
   async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    const plan = await planFor(this.#plans, request)
-    if (!plan) return { ok: false, refusal: unknownWork(request) }
-    const { schemas, standards, ids } = this.deps
-    const misfit = await configurableProblem(schemas, plan, request)
-    if (misfit) return { ok: false, refusal: misfit }
-    const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
-    if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
-    const runId = ids.run()
-    const { inputs, ...withheld } = partedInputs(request, plan)
-    const started = startedWith(request, plan, inputs, runId)
-    const { spaces } = this.options
-    const journal = await placesFor(this.deps.store, spaces, { runId, plan, isGated: gates.length > 0 }, request)
-    return this.#runs.create(
-      runId,
-      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
-      plan,
-      request.exclusiveScope ?? false,
-      receipt,
-    )
+    const runId = this.deps.ids.run()
+    const start = await startOf(this.#starting, request, runId)
+    if ('code' in start) return { ok: false, refusal: start }
+    return this.#runs.create(runId, start.input, start.plan, request.exclusiveScope ?? false, receipt)
   }
 
   async command(
@@ -254,7 +270,7 @@ export class Engine implements RunEngine {
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
-    return this.#cache.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
+    return this.#cache.get(runId)?.loaded?.tenant ?? (await this.#rowOf(null, runId))?.tenant
   }
 
   /** Undefined when there is no run. */
@@ -271,7 +287,7 @@ export class Engine implements RunEngine {
     const known = this.#cache.get(runId)
     const loaded = known && this.#runs.remembered(known)
     if (loaded) return loaded.tenant === tenant ? inspectedRun(loaded) : undefined
-    if (!(await this.deps.store.readRun(tenant, runId))) return undefined
+    if (!(await this.#rowOf(tenant, runId))) return undefined
     const slot = this.#cache.enter(runId)
     const read = await slot.runExclusive(() => this.#runs.load(slot))
     return read && inspectedRun(read)
@@ -282,7 +298,7 @@ export class Engine implements RunEngine {
   }
 
   list(query: RunQuery): Promise<RunRow[]> {
-    return this.deps.store.listRuns(query)
+    return this.deps.store.listRuns({ ...query, except: [...(query.except ?? []), ...STREAM_WORKFLOWS] })
   }
 
   childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
@@ -299,36 +315,17 @@ export class Engine implements RunEngine {
     from: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
-    const row = await this.deps.store.readRun(tenant, runId)
+    const row = await this.#rowOf(tenant, runId)
     if (!row) return undefined
-    if (row.endedAt !== null && from >= row.length) return nothing()
+    if (row.endedAt !== null && from >= row.length) return NOTHING_FOLLOWS
     return this.#followers.follow(runId, from, signal)
   }
 
-  putWorkflow: RunEngine['putWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(tenant, definition)
-    if ('code' in checked) return { ok: false, refusal: checked }
-    const workflowId = checked.plan.definition.id
-    const known = await this.#plans.list(tenant ?? '')
-    const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
-    const record = await this.#plans.put(tenant, checked)
-    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps.agents)) } }
-  }
+  putWorkflow: RunEngine['putWorkflow'] = (tenant, definition) =>
+    acceptWorkflow(this.#plans, this.deps.agents, tenant, definition)
 
-  checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(tenant, definition)
-    if ('code' in checked) return { ok: false, refusal: checked }
-    const known = await this.#plans.list(tenant ?? '')
-    const doubts = await doubtsOf(checked.plan, known, this.deps.agents)
-    return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
-  }
-
-  async #checked(tenant: string | null, definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
-    const checked = await this.#plans.check(definition, tenant)
-    if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
-    const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
-    return refuse('validation_error', message, { field: 'id' })
-  }
+  checkWorkflow: RunEngine['checkWorkflow'] = (tenant, definition) =>
+    examineWorkflow(this.#plans, this.deps.agents, tenant, definition)
 
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
     return this.deps.store.getWorkflow(tenant, workflowId)
@@ -339,11 +336,8 @@ export class Engine implements RunEngine {
   }
 
   health(): Health {
-    const reasons: string[] = []
-    if (this.#phase !== 'running') reasons.push(`the host is ${this.#phase === 'new' ? 'starting' : this.#phase}`)
-    if (!this.#lease.isFirm) reasons.push('the lease could not be renewed in time')
-    if (this.deps.clock.monotonic() - this.#sweptAt > Math.max(10 * this.options.sweepMs, 10_000))
-      reasons.push('the sweep for due runs has stalled')
+    const sinceSweep = this.deps.clock.monotonic() - this.#sweptAt
+    const reasons = unhealthy({ phase: this.#phase, isFirm: this.#lease.isFirm, sinceSweep }, this.options.sweepMs)
     return { ok: reasons.length === 0, reasons, activeRuns: this.#cache.active }
   }
 
@@ -355,30 +349,25 @@ export class Engine implements RunEngine {
   #hinted(runId: string): void {
     this.#followers.hint(runId)
     const slot = this.#cache.get(runId)
-    if (!slot || slot.loaded?.state.phase === 'ended') return
-    slot
-      .runExclusive(async () => this.#cache.put(slot, undefined))
-      .then(() => this.#driver.look(runId))
-      .catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
+    if (isStreamId(runId) ? false : !slot || slot.loaded?.state.phase === 'ended') return
+    const looked = slot
+      ? slot.runExclusive(async () => this.#cache.put(slot, undefined)).then(() => this.#driver.look(runId))
+      : this.#standing.hinted(runId)
+    looked.catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
   }
 
   async #sweep(): Promise<void> {
     try {
       await this.#driver.sweep()
       this.#sweptAt = this.deps.clock.monotonic()
-      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) await this.#purge()
+      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) {
+        this.#purgedAt = this.#sweptAt
+        await forgetRepetitions(this.deps.store, this.deps.clock.now())
+      }
     } catch (error) {
       this.deps.log.error({ error: String(error) }, 'the sweep for due runs failed; it will be tried again')
     }
     if (this.#phase === 'running') this.#disarm = this.deps.clock.after(this.options.sweepMs, () => void this.#sweep())
-  }
-
-  /** What was kept to recognise repetitions goes when no repetition can come any more. */
-  async #purge(): Promise<void> {
-    this.#purgedAt = this.deps.clock.monotonic()
-    const now = this.deps.clock.now()
-    await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
-    await this.deps.store.purgeEffects(now - INVOCATIONS_KEPT_MS)
   }
 
   #refuseWork(): Refusal | undefined {
@@ -388,13 +377,14 @@ export class Engine implements RunEngine {
     return undefined
   }
 
+  /** The row of a run; a standing stream is none, whoever asks for it by its id. */
+  async #rowOf(tenant: string | null, runId: string): Promise<RunRow | undefined> {
+    return isStreamId(runId) ? undefined : this.deps.store.readRun(tenant, runId)
+  }
+
   async #isVisible(tenant: string, runId: string): Promise<boolean> {
     const slot = this.#cache.get(runId)
     const known = slot && this.#runs.remembered(slot)
-    return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
+    return known ? known.tenant === tenant : (await this.#rowOf(tenant, runId)) !== undefined
   }
 }
-
-const nothing = (): AsyncIterable<readonly StoredEvent[]> => ({
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-})

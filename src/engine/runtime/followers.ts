@@ -11,6 +11,11 @@ const PAGE_BYTES = 256 * 1024
 const POLL_MS = 1_000
 const MAX_BUFFERED = 1_000
 
+/** Of a log that has ended, behind its end. */
+export const NOTHING_FOLLOWS: AsyncIterable<readonly StoredEvent[]> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+}
+
 /** Followers of runs: each reads the log, then takes what is appended straight from the commit that made it. */
 export class Followers {
   readonly #byRun = new Map<string, Set<Follower>>()

@@ -1,27 +1,62 @@
+import type { Space } from '../../core/journal/place.js'
 import type { JsonObject } from '../../core/json.js'
 import { isAgentId } from '../../core/names.js'
 import { type Failure, failure, type Refusal, refuse } from '../../core/problem.js'
 import type { RunStarted } from '../../core/run/events.js'
+import type { RunInput } from '../../core/run/input.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { traceBegun } from '../../trace.js'
 import type { CreateRun } from '../api.js'
+import { placesFor } from '../journal/new-run.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
+import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
 import type { Plans } from './plans.js'
 
 /** What a run that somebody asks for begins with. */
 
+export type StartDeps = {
+  readonly plans: Pick<Plans, 'named'>
+  readonly schemas: SchemaChecker
+  readonly standards: Standards
+  readonly store: Store
+  /** What runs can write down for later. */
+  readonly spaces: readonly Space[]
+}
+
+type StartRun = Omit<Extract<RunInput, { type: 'StartRun' }>, 'now'>
+
+/** The plan of a new run and what to put to it, or why there can be none. */
+export async function startOf(
+  deps: StartDeps,
+  request: CreateRun,
+  runId: string,
+): Promise<{ readonly plan: Plan; readonly input: StartRun } | Refusal> {
+  const { plans, schemas, standards, store, spaces } = deps
+  const plan = await planFor(plans, request)
+  if (!plan) return unknownWork(request)
+  const misfit = await configurableProblem(schemas, plan, request)
+  if (misfit) return misfit
+  const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
+  if ('code' in gates) return refuse('validation_error', gates.message)
+  const { inputs, ...withheld } = partedInputs(request, plan)
+  const started = startedWith(request, plan, inputs, runId)
+  const journal = await placesFor(store, spaces, { runId, plan, isGated: gates.length > 0 }, request)
+  const input = { type: 'StartRun' as const, runId, started, ...withheld, ...journal }
+  return { plan, input: gates.length > 0 ? { ...input, gates } : input }
+}
+
 /** What the run would be made of. Where an agent is asked for, nothing else will do. */
-export async function planFor(plans: Pick<Plans, 'named'>, request: CreateRun): Promise<Plan | undefined> {
+async function planFor(plans: Pick<Plans, 'named'>, request: CreateRun): Promise<Plan | undefined> {
   if (!('agentId' in request)) return plans.named(request.tenant, request.workflowId)
   return isAgentId(request.agentId) ? plans.named(request.tenant, request.agentId) : undefined
 }
 
 /** Why what the run is configured with does not fit its workflow. */
-export async function configurableProblem(
+async function configurableProblem(
   schemas: SchemaChecker,
   { definition: { configurableSchema } }: Plan,
   { tenant, configurable = {} }: CreateRun,
@@ -32,7 +67,7 @@ export async function configurableProblem(
 }
 
 /** What the results of a run are held to. A trial is of the one gate it names. */
-export async function gatesFor(
+async function gatesFor(
   standards: Standards,
   tenant: string,
   workflowId: string,
@@ -55,13 +90,13 @@ const onTrial = (bound: BoundGate): BoundGate => ({
 })
 
 /** What a trial judges, and by which sources, may come of a result that did not pass: not for every reader of its log. */
-export function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonObject; withheld?: JsonObject } {
+function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonObject; withheld?: JsonObject } {
   if (plan.definition.id !== JUDGE_WORKFLOW || inputs.output === undefined) return { inputs }
   const { output, context, ...others } = inputs
   return { inputs: others, withheld: { output, ...(context === undefined ? {} : { context }) } }
 }
 
-export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, runId: string): RunStarted {
+function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, runId: string): RunStarted {
   const started: RunStarted = {
     workflowId: plan.definition.id,
     workflowDigest: plan.digest,
@@ -71,6 +106,7 @@ export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, 
     owner: { tenant: request.tenant, principal: request.principal },
     traceparent: traceBegun(runId, request.traceparent),
     ...('agentId' in request ? { agentSource: request.source } : {}),
+    ...request.stream,
     // What its tools may ask for, and its workers' (R-TOOL-4).
     ...(request.scopes && mayAct(plan) ? { principalScope: request.scopes } : {}),
   }
@@ -82,7 +118,7 @@ export function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, 
 const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
 
 /** There is nothing of that name to run. */
-export const unknownWork = (request: CreateRun): Refusal =>
+const unknownWork = (request: CreateRun): Refusal =>
   'agentId' in request ? unknownAgent(request.agentId) : unknownWorkflow(request.workflowId)
 
 const unknownAgent = (agentId: string): Refusal =>
