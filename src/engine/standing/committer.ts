@@ -56,7 +56,10 @@ export class Committer {
       for (const part of parts) part.doubt()
       throw error
     })
-    for (const part of parts) result.kind === 'committed' ? part.believe() : part.doubt()
+    for (const part of parts) {
+      if (result.kind === 'committed') part.believe()
+      else part.doubt()
+    }
     if (result.kind === 'committed' && deliveries.length > 0) announcer?.committed(deliveries)
     // The claim moved, or the whole host was fenced: find out which before deciding anew.
     if (result.kind === 'fenced') await lease.renew()
