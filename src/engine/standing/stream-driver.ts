@@ -34,7 +34,7 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     private readonly context: { readonly clock: Clock; readonly log: Log },
     private readonly options: StreamDriverOptions,
   ) {
-    this.#due = new DueTimes(context.clock, id => this.#spawn(this.#timeCame(id), id))
+    this.#due = new DueTimes(context.clock, id => this.#spawn(this.look(id), id))
   }
 
   /** A stream was written: stop what it no longer wants, start what it is owed now. */
@@ -59,7 +59,9 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
       return
     }
     this.#rest(streamId, loaded.state)
-    this.#drive(slot, loaded)
+    if (this.writer.kind.timer(loaded.state) <= this.context.clock.now())
+      await this.#tell(streamId, this.writer.kind.timeCame)
+    if (slot.loaded?.epoch != null && slot.loaded.state.phase === 'open') this.#drive(slot, slot.loaded)
   }
 
   /** The next sweep is at `horizon` or before: what falls due until then is watched here. */
@@ -88,8 +90,7 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     const rests = (this.#resting.get(runId) ?? 0) > now
     if (!slot || !loaded || loaded.epoch === null) return rests
     if (lengthOf(loaded.state) < length) return false
-    const timer = this.writer.kind.timer(loaded.state)
-    if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
+    this.#note(runId, loaded.state)
     return this.writer.kind
       .pending(loaded.state)
       .every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
@@ -100,13 +101,18 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     this.#resting.set(streamId, Math.min(recheck, this.writer.kind.timer(state)))
   }
 
+  /** A time that has come was told of when the stream was looked at. */
+  #note(streamId: string, state: State): void {
+    const timer = this.writer.kind.timer(state)
+    if (timer > this.context.clock.now()) this.#due.note(streamId, timer)
+    else this.#due.forget(streamId)
+  }
+
   #drive(slot: RunSlot<LoadedStream<State>>, { streamId, tenant, state }: LoadedStream<State>): void {
     const { kind } = this.writer
     const owed = new Map(kind.pending(state).map(effect => [effect.key, effect]))
     for (const [key, effect] of slot.inFlight) if (!owed.has(key)) effect.abort()
-    const timer = kind.timer(state)
-    if (timer < Number.POSITIVE_INFINITY) this.#due.note(streamId, timer)
-    else this.#due.forget(streamId)
+    this.#note(streamId, state)
     if (this.#stopped || !this.options.mayWork()) return
     for (const [key, effect] of owed) {
       if (slot.inFlight.has(key)) continue
@@ -136,10 +142,6 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     }
     // Someone pointed at this stream while the effect was looking elsewhere: what it saw may be old.
     if (slot.looks !== looks && slot.loaded?.state.phase === 'open') this.#drive(slot, slot.loaded)
-  }
-
-  async #timeCame(streamId: string): Promise<void> {
-    await this.#tell(streamId, this.writer.kind.timeCame)
   }
 
   async #tell(streamId: string, input: Input): Promise<void> {
