@@ -37,13 +37,13 @@ export function proceed(context: GoalContext): void {
 const isStuck = ({ breaker, same }: Goal): boolean => breaker > 0 && same !== null && same.times >= breaker
 
 /** R-GOAL-10: every judgement is told; the one that says so closes the goal, also where a bound is reached with it. */
-export function evaluate(context: GoalContext, runId: string, { verdict, confidence, score }: Said): void {
+export function evaluate(context: GoalContext, runId: string, { verdict, confidence, score, record }: Said): void {
   const { goalId, finished: iterations, version } = context.goal
   const satisfied = verdict === 'pass'
   context.emit({
     type: 'goal.evaluated',
     payload: { goalId, satisfied, ...(confidence === undefined ? {} : { confidence }), runId, iterations },
-    secret: { version, ...(score === undefined ? {} : { score }) },
+    secret: { version, ...(score === undefined ? {} : { score }), ...(record ? { record } : {}) },
   })
   if (satisfied) return close(context, 'satisfied')
   checkBounds(context)

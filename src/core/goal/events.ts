@@ -1,6 +1,7 @@
 import type { ArmFact } from '../arm/events.js'
 import type { JsonObject } from '../json.js'
 import type { RUN_BEGAN, RecordedInStream, STREAM_ENDED, StreamRunBegan } from '../standing/stream.js'
+import type { JudgeRecord } from './state.js'
 import type { Completion, Continuation, FinalState, GoalBounds, GoalOwner, GoalWork } from './goal.js'
 
 /** The facts of a goal. Payloads say ids, numbers, enums and booleans (I7); whatever anybody wrote is in the secret. */
@@ -19,7 +20,7 @@ export type GoalEvent =
   | GoalFact<'assay.goal.held', { what: 'start' | 'judge'; tries: number; until: number }>
   | GoalFact<'assay.goal.bound.reached', { bound: BoundName }>
   | GoalFact<'assay.goal.escalated', Escalation>
-  | GoalFact<'goal.evaluated', GoalEvaluated, { version: number; score?: number }>
+  | GoalFact<'goal.evaluated', GoalEvaluated, { version: number; score?: number; record?: JudgeRecord }>
   | GoalFact<'goal.closed', { goalId: string; finalState: FinalState | 'escalated' }>
   | GoalFact<typeof STREAM_ENDED, Nothing>
   | ArmFact

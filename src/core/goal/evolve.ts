@@ -174,13 +174,14 @@ function tryAgain({ work }: Goal): Goal['work'] {
 
 function evaluated(goal: Goal, { payload, secret, at }: Told<'goal.evaluated'>): Goal {
   const { satisfied, confidence, runId } = payload
-  const { version, score } = secret
+  const { version, score, record } = secret
   const verdict: Verdict = {
     satisfied,
     runId,
     version,
     ...(confidence === undefined ? {} : { confidence }),
     ...(score === undefined ? {} : { score }),
+    ...(record ? { record } : {}),
   }
   return { ...goal, verdict, best: betterOf(goal.best, verdict), work: { is: 'idle' }, freeSince: at }
 }

@@ -3,7 +3,12 @@ import type { JsonObject } from '../json.js'
 
 /** What a goal is, in the words of the wire (contract agents §21.1). */
 
-export type GoalOwner = { readonly tenant: string; readonly principal?: string }
+export type GoalOwner = {
+  readonly tenant: string
+  readonly principal: string
+  /** What the credential that made it may do; its runs may do no more. */
+  readonly scopes?: readonly string[]
+}
 
 export type GoalBounds = {
   readonly maxLoopIterations?: number

@@ -1,4 +1,5 @@
 import type { ArmInput } from '../arm/decide.js'
+import type { JudgeRecord } from './state.js'
 import type { Escalation, GoalCreated, GoalCreatedSecret, GoalEdits, GoalRunEnded } from './events.js'
 
 /** Everything that can be put to a goal. None says that it is reached (R-GOAL-3). */
@@ -38,8 +39,10 @@ export type GoalOutcome =
 export type Said = {
   readonly verdict: 'pass' | 'fail' | 'none'
   readonly confidence?: number
-  /** From 0 to 1. */
+  /** From 0 to 1: how much of what is asked was met. */
   readonly score?: number
+  /** Where everything that was found is kept. */
+  readonly record?: JudgeRecord
 }
 
 export type WorkCause =

@@ -76,7 +76,11 @@ export type Verdict = {
   readonly version: number
   /** From 0 to 1: how much of what is asked was met. */
   readonly score?: number
+  readonly record?: JudgeRecord
 }
+
+/** The artifact of a judge's run that says what was found. */
+export type JudgeRecord = { readonly runId: string; readonly artifactId: string }
 
 export const isBusy = ({ work }: Pick<Goal, 'work'>): boolean => work.is === 'working' || work.is === 'judging'
 
