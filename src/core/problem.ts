@@ -56,6 +56,8 @@ export const PROBLEMS = {
   expectation_failed: { status: 417, retryable: false, title: 'The Expect header asks for what no host here does' },
   misdirected_request: { status: 421, retryable: false, title: 'The Host header names another server' },
   capability_required: { status: 422, retryable: false, title: 'A node type needs a capability this host lacks' },
+  goal_invalid: { status: 422, retryable: false, title: 'The goal cannot be as it is asked for' },
+  goal_without_work: { status: 422, retryable: false, title: 'The goal says nothing that could be run' },
   invalid_from_seq: { status: 422, retryable: false, title: 'fromSeq is beyond the end of the log' },
   replay_memory_snapshot_unavailable: {
     status: 422,

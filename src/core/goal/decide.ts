@@ -43,8 +43,9 @@ export function decideGoal(
   state: GoalState,
   input: GoalInput & { readonly now: number },
 ): Decision<GoalState, RecordedGoalEvent> {
-  const context = new GoalContext(state, input.now)
-  const refusal = hear(context, input)
+  const { now, ...heard } = input
+  const context = new GoalContext(state, now)
+  const refusal = hear(context, heard as GoalInput)
   return refusal ? { ok: false, refusal } : { ok: true, events: context.events, state: context.state }
 }
 
