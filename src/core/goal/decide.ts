@@ -262,7 +262,7 @@ const judged = (context: GoalContext, of: string, said: Said): void =>
 
 function unjudged(context: GoalContext, of: string): void {
   const { work } = context.goal
-  if (isStopped(context) || work.is !== 'judging' || work.runId !== of) return
+  if (isStopped(context) || work.is !== 'judging' || work.runId !== of || work.judge.is === 'running') return
   hold(context, 'judge', work.judge.tries + 1, of)
 }
 

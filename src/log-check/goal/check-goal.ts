@@ -96,7 +96,11 @@ export function checkGoal(events: readonly GoalLogEvent[]): GoalFinding[] {
     walk(account, event, say)
   })
   const last = events.at(-1)
-  if (last) checkStops(account, (rule, message) => account.found.push({ rule, sequence: last.sequence, message }))
+  const say = (rule: GoalRuleId, message: string) =>
+    account.found.push({ rule, sequence: last?.sequence ?? 0, message })
+  checkStops(account, say)
+  if (account.mode === 'closed' && account.open.size === 0 && !account.ended)
+    say('G8', 'closed, nothing is open, and no end')
   return account.found
 }
 
