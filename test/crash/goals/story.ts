@@ -42,8 +42,8 @@ export type Told = {
 }
 
 /** Tells a story to its end; hosts die where it is said, and the next one goes on. */
-export async function tell(story: Story, bound: number, death?: Death, store?: Store): Promise<Told> {
-  const rig = engineRig(store)
+export async function tell(story: Story, bound: number, death?: Death, sabotage = (store: Store) => store): Promise<Told> {
+  const rig = engineRig()
   const world = {
     host: undefined as GoalHost | undefined,
     done: new Set<number>(),
