@@ -88,11 +88,8 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     const rests = (this.#resting.get(runId) ?? 0) > now
     if (!slot || !loaded || loaded.epoch === null) return rests
     if (lengthOf(loaded.state) < length) return false
-    const timer = this.writer.kind.timer(loaded.state)
-    if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
-    return this.writer.kind
-      .pending(loaded.state)
-      .every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
+    this.#note(runId, loaded.state)
+    return this.#owed(loaded.state).every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
   }
 
   #rest(streamId: string, state: State): void {
@@ -101,12 +98,9 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
   }
 
   #drive(slot: RunSlot<LoadedStream<State>>, { streamId, tenant, state }: LoadedStream<State>): void {
-    const { kind } = this.writer
-    const owed = new Map(kind.pending(state).map(effect => [effect.key, effect]))
+    const owed = new Map(this.#owed(state).map(effect => [effect.key, effect]))
     for (const [key, effect] of slot.inFlight) if (!owed.has(key)) effect.abort()
-    const timer = kind.timer(state)
-    if (timer < Number.POSITIVE_INFINITY) this.#due.note(streamId, timer)
-    else this.#due.forget(streamId)
+    this.#note(streamId, state)
     if (this.#stopped || !this.options.mayWork()) return
     for (const [key, effect] of owed) {
       if (slot.inFlight.has(key)) continue
@@ -114,6 +108,20 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
       slot.inFlight.set(key, abort)
       this.#spawn(this.#perform(tenant, slot, effect, abort), streamId)
     }
+  }
+
+  #owed(state: State): readonly Effect[] {
+    const now = this.context.clock.now()
+    return this.writer.kind.pending(state).filter(({ notBefore = 0 }) => notBefore <= now)
+  }
+
+  /** Where nothing is told of time, what is due is being performed, and need not be pointed at again. */
+  #note(streamId: string, state: State): void {
+    const { timer, timeCame } = this.writer.kind
+    const at = timer(state)
+    const isSeenTo = timeCame === undefined && at <= this.context.clock.now()
+    if (at < Number.POSITIVE_INFINITY && !isSeenTo) this.#due.note(streamId, at)
+    else this.#due.forget(streamId)
   }
 
   async #perform(
@@ -139,7 +147,9 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
   }
 
   async #timeCame(streamId: string): Promise<void> {
-    await this.#tell(streamId, this.writer.kind.timeCame)
+    const { timeCame } = this.writer.kind
+    if (timeCame === undefined) await this.look(streamId)
+    else await this.#tell(streamId, timeCame)
   }
 
   async #tell(streamId: string, input: Input): Promise<void> {
