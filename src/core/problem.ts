@@ -44,6 +44,9 @@ export const PROBLEMS = {
   standard_in_use: { status: 409, retryable: false, title: 'A gate still refers to it' },
   tenant_in_use: { status: 409, retryable: true, title: 'The tenant still has runs, or a key that is configured' },
   workspace_conflict: { status: 409, retryable: false, title: 'The file has another version than If-Match asks for' },
+  goal_closed: { status: 409, retryable: false, title: 'The goal has come to its end' },
+  goal_not_active: { status: 409, retryable: false, title: 'The goal is paused or escalated, or has come to its end' },
+  goal_busy: { status: 409, retryable: true, title: 'A contributing run of the goal is under way' },
   interrupt_expired: { status: 410, retryable: false, title: 'The link, or the time to answer, is over' },
   interrupt_gone: { status: 410, retryable: false, title: 'The run was cancelled with its parent; nobody waits' },
   run_expired: { status: 410, retryable: false, title: 'The run was purged when its retention was over' },
@@ -54,6 +57,8 @@ export const PROBLEMS = {
   expectation_failed: { status: 417, retryable: false, title: 'The Expect header asks for what no host here does' },
   misdirected_request: { status: 421, retryable: false, title: 'The Host header names another server' },
   capability_required: { status: 422, retryable: false, title: 'A node type needs a capability this host lacks' },
+  goal_invalid: { status: 422, retryable: false, title: 'The goal cannot be as it is asked for' },
+  goal_without_work: { status: 422, retryable: false, title: 'The goal says nothing that could be run' },
   invalid_from_seq: { status: 422, retryable: false, title: 'fromSeq is beyond the end of the log' },
   replay_memory_snapshot_unavailable: {
     status: 422,

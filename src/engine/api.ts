@@ -1,4 +1,7 @@
 import type { ScheduleArm } from '../core/arm/arm.js'
+import type { GoalEdits } from '../core/goal/events.js'
+import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
+import type { Goal, goalStateOf } from '../core/goal/state.js'
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { Fork } from '../core/replay/events.js'
@@ -176,6 +179,43 @@ export type Answer<T> =
 
 /** Renders the response to remember, from the state as it will be once the commit is durable. */
 export type MakeReceipt = (view: InspectedRun) => Receipt
+
+/** Standing goals, as the edges manage them (docs/design/goal.md). Another tenant's goal is undefined, like one that never was. */
+export interface GoalAdmin {
+  create(wanted: NewGoal, receipt?: (goal: Goal) => Receipt): Promise<Answer<Goal>>
+  find(tenant: string, goalId: string): Promise<Goal | undefined>
+  /** The newest first; `before` is the id of the last one of the page before. */
+  list(query: GoalQuery): Promise<readonly Goal[]>
+  /** Only while it is active. What is absent stays; bounds cannot be changed. */
+  edit(tenant: string, goalId: string, edits: GoalEdits): Promise<Answer<Goal> | undefined>
+  command(
+    tenant: string,
+    goalId: string,
+    command: 'pause' | 'resume' | 'abandon',
+    receipt?: (goal: Goal) => Receipt,
+  ): Promise<Answer<Goal> | undefined>
+  /** One iteration by hand. */
+  run(tenant: string, goalId: string): Promise<Answer<{ readonly goal: Goal; readonly runId: string }> | undefined>
+  /** A run that names the goal: its iteration is reserved in the commit that begins it, or it is refused. */
+  contribute(goalId: string, request: CreateRun): Promise<Answer<InspectedRun>>
+}
+
+export type NewGoal = {
+  readonly owner: GoalOwner
+  readonly objective: string
+  readonly completion: Completion
+  readonly continuation: Continuation
+  readonly bounds: GoalBounds
+  readonly breaker?: number
+  readonly work?: GoalWork
+}
+
+export type GoalQuery = {
+  readonly tenant: string
+  readonly state?: ReturnType<typeof goalStateOf>
+  readonly before?: string
+  readonly limit: number
+}
 
 /** Subscriptions to events, as the edges manage them. */
 export interface WebhookAdmin {

@@ -224,7 +224,8 @@ export type Wait =
     }
 
 /** For the verdict of a gate on a result that nothing will be made of. */
-export type Judging = { readonly kind: 'judge'; readonly output: Json }
+/** `of`: the contributing run of a goal that has left it. */
+export type Judging = { readonly kind: 'judge'; readonly output: Json; readonly of?: string }
 
 /** For workers, each of which works as a run of its own. What has become of them is in the state of the node. */
 export type Handoff = {

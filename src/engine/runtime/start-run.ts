@@ -6,7 +6,7 @@ import type { RunStarted } from '../../core/run/events.js'
 import type { RunInput } from '../../core/run/input.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { BoundGate } from '../../core/verification/gate.js'
-import { JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
+import { GOAL_JUDGE_WORKFLOW, JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { traceBegun } from '../../trace.js'
 import type { CreateRun } from '../api.js'
@@ -37,7 +37,8 @@ export async function startOf(
 ): Promise<{ readonly plan: Plan; readonly input: StartRun } | Refusal> {
   const { plans, schemas, standards, store, spaces } = deps
   const plan = await planFor(plans, request)
-  if (!plan) return unknownWork(request)
+  // Only a goal has a judge of goals.
+  if (!plan || (plan.definition.id === GOAL_JUDGE_WORKFLOW && !request.stream)) return unknownWork(request)
   const misfit = await configurableProblem(schemas, plan, request)
   if (misfit) return misfit
   const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
@@ -66,6 +67,8 @@ async function configurableProblem(
   return refuse('validation_error', `configurable does not fit the workflow's configurableSchema: ${problem}`)
 }
 
+const JUDGES: readonly string[] = [JUDGE_WORKFLOW, GOAL_JUDGE_WORKFLOW]
+
 /** What the results of a run are held to. A trial is of the one gate it names. */
 async function gatesFor(
   standards: Standards,
@@ -73,25 +76,25 @@ async function gatesFor(
   workflowId: string,
   { gateId }: JsonObject,
 ): Promise<readonly BoundGate[] | Failure> {
-  if (workflowId !== JUDGE_WORKFLOW) return standards.gatesFor(tenant, workflowId)
+  if (!JUDGES.includes(workflowId)) return standards.gatesFor(tenant, workflowId)
   const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
-  if (bound) return [onTrial(bound)]
+  if (bound) return [onTrial(bound, workflowId)]
   return failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
 }
 
 /** The same gate, standing in the trial and holding nothing up there. */
-const onTrial = (bound: BoundGate): BoundGate => ({
+const onTrial = (bound: BoundGate, workflow_id: string): BoundGate => ({
   ...bound,
   gate: {
     ...bound.gate,
-    position: { workflow_id: JUDGE_WORKFLOW, phase_id: 'judge', placement: 'checkpoint' },
+    position: { workflow_id, phase_id: 'judge', placement: workflow_id === JUDGE_WORKFLOW ? 'checkpoint' : 'goal' },
     gate_behaviour: { ...bound.gate.gate_behaviour, blocking: false },
   },
 })
 
 /** What a trial judges, and by which sources, may come of a result that did not pass: not for every reader of its log. */
 function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonObject; withheld?: JsonObject } {
-  if (plan.definition.id !== JUDGE_WORKFLOW || inputs.output === undefined) return { inputs }
+  if (!JUDGES.includes(plan.definition.id) || inputs.output === undefined) return { inputs }
   const { output, context, ...others } = inputs
   return { inputs: others, withheld: { output, ...(context === undefined ? {} : { context }) } }
 }

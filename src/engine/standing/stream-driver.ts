@@ -34,7 +34,7 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     private readonly context: { readonly clock: Clock; readonly log: Log },
     private readonly options: StreamDriverOptions,
   ) {
-    this.#due = new DueTimes(context.clock, id => this.#spawn(this.#timeCame(id), id))
+    this.#due = new DueTimes(context.clock, id => this.#spawn(this.look(id), id))
   }
 
   /** A stream was written: stop what it no longer wants, start what it is owed now. */
@@ -59,7 +59,9 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
       return
     }
     this.#rest(streamId, loaded.state)
-    this.#drive(slot, loaded)
+    const { timer, timeCame } = this.writer.kind
+    if (timeCame && timer(loaded.state) <= this.context.clock.now()) await this.#tell(streamId, timeCame)
+    if (slot.loaded?.epoch != null && slot.loaded.state.phase === 'open') this.#drive(slot, slot.loaded)
   }
 
   /** The next sweep is at `horizon` or before: what falls due until then is watched here. */
@@ -97,6 +99,13 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     this.#resting.set(streamId, Math.min(recheck, this.writer.kind.timer(state)))
   }
 
+  /** A time that has come was told of when the stream was looked at. */
+  #note(streamId: string, state: State): void {
+    const timer = this.writer.kind.timer(state)
+    if (timer > this.context.clock.now()) this.#due.note(streamId, timer)
+    else this.#due.forget(streamId)
+  }
+
   #drive(slot: RunSlot<LoadedStream<State>>, { streamId, tenant, state }: LoadedStream<State>): void {
     const owed = new Map(this.#owed(state).map(effect => [effect.key, effect]))
     for (const [key, effect] of slot.inFlight) if (!owed.has(key)) effect.abort()
@@ -113,15 +122,6 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
   #owed(state: State): readonly Effect[] {
     const now = this.context.clock.now()
     return this.writer.kind.pending(state).filter(({ notBefore = 0 }) => notBefore <= now)
-  }
-
-  /** Where nothing is told of time, what is due is being performed, and need not be pointed at again. */
-  #note(streamId: string, state: State): void {
-    const { timer, timeCame } = this.writer.kind
-    const at = timer(state)
-    const isSeenTo = timeCame === undefined && at <= this.context.clock.now()
-    if (at < Number.POSITIVE_INFINITY && !isSeenTo) this.#due.note(streamId, at)
-    else this.#due.forget(streamId)
   }
 
   async #perform(
@@ -144,12 +144,6 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     }
     // Someone pointed at this stream while the effect was looking elsewhere: what it saw may be old.
     if (slot.looks !== looks && slot.loaded?.state.phase === 'open') this.#drive(slot, slot.loaded)
-  }
-
-  async #timeCame(streamId: string): Promise<void> {
-    const { timeCame } = this.writer.kind
-    if (timeCame === undefined) await this.look(streamId)
-    else await this.#tell(streamId, timeCame)
   }
 
   async #tell(streamId: string, input: Input): Promise<void> {

@@ -1,0 +1,134 @@
+import type { GoalWork } from '../core/goal/goal.js'
+import type { Goal } from '../core/goal/state.js'
+import type { Json, JsonObject } from '../core/json.js'
+import type { NewGoal } from '../engine/api.js'
+import { createGoals } from '../engine/goals/goals.js'
+import type { Calendar } from '../engine/ports/calendar.js'
+import { agentsDouble } from './agents.js'
+import { type Rig, register } from './engine-rig.js'
+import { boundGate } from './gates.js'
+import { AGENT, answered } from './invocations.js'
+import { settled } from './manual-clock.js'
+import { standardsDouble } from './verification.js'
+import type { Sketch } from './workflow.js'
+
+/** What the verifiers of a goal's judge say, one judgement after the other; the last one stays. */
+export type Verdicts = readonly ('pass' | 'fail' | 'none')[]
+
+export const GOAL_GATE = boundGate({
+  gate_id: 'done',
+  position: { workflow_id: 'assay-goal-judge', phase_id: 'judge', placement: 'goal' },
+  behaviour: { retries: 0 },
+})
+
+const NO_CALENDAR: Calendar = {
+  hasZone: () => true,
+  zones: () => [],
+  ticks: () => ({ ticks: [], more: false, next: null }),
+}
+
+const MET = { scores: { correctness: 10 }, findings: [] }
+const EVIDENCE = { evidence_type: 'artifact_reference', ref: '/outputs', detail: 'it is not there' }
+const UNMET = {
+  scores: { correctness: 1 },
+  findings: [
+    {
+      dimension: 'correctness',
+      classification: 'blocking',
+      description: 'missing',
+      evidence: [EVIDENCE],
+    },
+  ],
+}
+
+/** Agents of which the verifiers say what they are told to, and all others a thing of their own each time. */
+export function judgingAgents(verdicts: Verdicts, result?: (nth: number) => Json) {
+  let [judged, worked] = [0, 0]
+  return agentsDouble({
+    agents: { [AGENT]: {}, 'assay.verifier': {} },
+    think: ({ role }) => {
+      if (role !== 'verifier') return { said: answered(result?.(++worked) ?? `attempt ${++worked}`) }
+      const verdict = verdicts[Math.min(judged, verdicts.length - 1)]
+      judged += 1
+      if (verdict === 'none') return { ok: false, code: 'provider_error', message: 'out of order', retryable: false }
+      return { said: answered(verdict === 'pass' ? MET : UNMET) }
+    },
+  })
+}
+
+/** A workflow whose outcome is another one each time: what it was given to count, it gives back. */
+export const STEP: Sketch = {
+  id: 'step',
+  nodes: { a: { type: 'core.agent', config: { agentId: AGENT, resultVariable: 'got' } } },
+} as unknown as Sketch
+
+export const WORK: GoalWork = { workflowId: 'step', inputs: {} }
+
+export const wanted = (more: Partial<NewGoal> = {}): NewGoal => ({
+  owner: { tenant: 't1', principal: 'p' },
+  objective: 'the checklist is complete',
+  completion: { check: 'verifier', verifierRef: 'done' },
+  continuation: { mode: 'manual', armRef: null, arm: { kind: 'manual' } },
+  bounds: { maxLoopIterations: 3 },
+  breaker: 0,
+  work: WORK,
+  ...more,
+})
+
+/** A host with goals on the rig's store. */
+export async function goalHost(
+  rig: Rig,
+  verdicts: Verdicts,
+  {
+    workflow,
+    result,
+    ...given
+  }: Parameters<Rig['host']>[0] & {
+    readonly workflow?: Sketch
+    readonly result?: (nth: number) => Json
+    readonly calendar?: Calendar
+  } = {},
+) {
+  const standards = standardsDouble({ 'assay-goal-judge': [GOAL_GATE] })
+  const engine = await rig.host({ agents: judgingAgents(verdicts, result), standards, ...given })
+  const { clock, ids } = rig
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const store = given.store ?? rig.store
+  const goals = createGoals(engine.ground, {
+    store,
+    clock,
+    ids,
+    log,
+    standards,
+    calendar: given.calendar ?? NO_CALENDAR,
+  })
+  if (workflow) await register(engine, workflow)
+  return { engine, goals }
+}
+
+export type GoalHost = Awaited<ReturnType<typeof goalHost>>
+
+export async function made({ goals }: GoalHost, more: Partial<NewGoal> = {}): Promise<Goal> {
+  const answer = await goals.create(wanted(more))
+  if (!answer.ok) throw new Error('refusal' in answer ? answer.refusal.message : 'replayed')
+  await settled()
+  return answer.value
+}
+
+export async function ranOnce({ goals }: GoalHost, goalId: string): Promise<string | undefined> {
+  const answer = await goals.run('t1', goalId)
+  await settled()
+  return answer?.ok ? answer.value.runId : undefined
+}
+
+/** The log of a goal, or of a run: types and what readers see. */
+export async function toldIn(rig: Rig, id: string): Promise<{ type: string; payload: JsonObject; at: number }[]> {
+  const events = await rig.store.readEvents(id, 0, 10_000)
+  return events.map(({ type, payload, at }) => ({ type, payload: JSON.parse(payload) as JsonObject, at }))
+}
+
+export const stateOf = async ({ goals }: GoalHost, goalId: string): Promise<Goal> => {
+  const goal = await goals.find('t1', goalId)
+  if (!goal) throw new Error(`no goal ${goalId}`)
+  return goal
+}
