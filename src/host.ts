@@ -5,6 +5,7 @@ import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
+import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
@@ -150,6 +151,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
       announcer: webhooks,
+      calendar: cronCalendar(),
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -256,6 +258,7 @@ const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions
   ...config,
   limits: { ...runLimits(config), ...(unbounded.decisions ? { work: UNBOUNDED_WORK } : {}) },
   sweepMs: SWEEP_MS,
+  scheduling: { tenant: config.scheduling.tenant, horizonMs: config.scheduling.horizonDays * 86_400_000 },
   cachedRuns: CACHED_RUNS,
   reuseAnswers: config.agents.models.reuseAnswers,
   spaces: spacesOf(config),

@@ -34,6 +34,8 @@ export function cronCalendar(): Calendar {
       }
     },
 
+    zones: () => Intl.supportedValuesOf('timeZone'),
+
     ticks(times, { after, until, latest }) {
       const job = jobOf(times, until)
       const ticks: number[] = []

@@ -12,6 +12,7 @@ import { addKeys } from './commands/keys.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
 import { addServe } from './commands/serve.js'
+import { addSchedules } from './commands/standing/schedules.js'
 import { addStandards } from './commands/standards.js'
 import { addTenants } from './commands/tenants.js'
 import { addTools } from './commands/tools.js'
@@ -71,6 +72,7 @@ const COMMANDS = [
   addRuns,
   addInterrupts,
   addWorkflows,
+  addSchedules,
   addStandards,
   addVerifiers,
   addAgents,

@@ -1,6 +1,7 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
+import { ScheduleClient } from './schedule-client.js'
 import type {
   AgentInfo,
   AgentList,
@@ -69,11 +70,14 @@ export type RunFilter = {
 export class AssayClient {
   /** What agents have written down for later. */
   readonly memory: MemoryClient
+  /** When workflows are run by themselves. */
+  readonly schedules: ScheduleClient
   /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
 
   constructor(readonly connection: Connection) {
     this.memory = new MemoryClient(connection)
+    this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
   }
 

@@ -1,3 +1,4 @@
+import type { ScheduleArm } from '../core/arm/arm.js'
 import type { GoalEdits } from '../core/goal/events.js'
 import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
 import type { Goal, goalStateOf } from '../core/goal/state.js'
@@ -7,6 +8,7 @@ import type { Fork } from '../core/replay/events.js'
 import type { DrainPolicy, RunStarted, RunStatus } from '../core/run/events.js'
 import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
 import type { RunState } from '../core/run/state.js'
+import type { OpenSchedule } from '../core/schedule/state.js'
 import type { Plan } from '../core/workflow/plan.js'
 import type { Checkpoint } from './ports/audit.js'
 import type { Delivery, Webhook } from './ports/deliveries.js'
@@ -55,15 +57,46 @@ export interface RunEngine {
   putWorkflow(
     tenant: string | null,
     definition: unknown,
+    by?: Registrant,
   ): Promise<Answer<{ record: WorkflowRecord; created: boolean } & WorkflowDoubts>>
   /** Everything `putWorkflow` would check, writing nothing. */
   checkWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ digest: string } & WorkflowDoubts>>
+  readonly schedules: ScheduleAdmin
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined>
   listWorkflows(tenant: string): Promise<WorkflowRecord[]>
 
   /** True while the host takes new work: started, not draining, store reachable, sweeper alive. */
   health(): Health
 }
+
+/** Whose credential registers a workflow: runs that its schedules start are that principal's, and may do no more. */
+export type Registrant = { readonly principal: string; readonly scopes?: readonly string[] }
+
+/** The schedules of a tenant's workflows, as the edges show and command them. */
+export interface ScheduleAdmin {
+  /** Those whose workflow has them, in the order of their ids, backwards. */
+  list(tenant: string, query: ScheduleQuery): Promise<SchedulePage>
+  get(tenant: string, scheduleId: string): Promise<ScheduleShown | undefined>
+  pause(tenant: string, scheduleId: string): Promise<Answer<ScheduleShown>>
+  resume(tenant: string, scheduleId: string): Promise<Answer<ScheduleShown>>
+  /** Starts a run of it now. */
+  run(tenant: string, scheduleId: string): Promise<Answer<ScheduleShown>>
+}
+
+/** `next`: where the next page begins. */
+export type SchedulePage = { readonly schedules: readonly ScheduleShown[]; readonly next: string | null }
+export type ScheduleQuery = { readonly limit: number; readonly before?: string }
+
+export type ScheduleShown = {
+  readonly scheduleId: string
+  readonly workflowId: string
+  readonly triggerId: string
+  readonly arm: ScheduleArm
+  /** `spent`: no time is left that its expression matches. */
+  readonly state: 'armed' | 'paused' | 'spent' | 'removed'
+  /** While a run is under way: the time that it was at last waiting for. */
+  readonly next: { readonly tick: number; readonly dueAt: number } | null
+} & Pick<OpenSchedule, 'run' | 'begun' | 'latest' | 'held'>
 
 export type Health = { readonly ok: boolean; readonly reasons: readonly string[]; readonly activeRuns: number }
 

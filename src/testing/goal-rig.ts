@@ -22,7 +22,11 @@ export const GOAL_GATE = boundGate({
   behaviour: { retries: 0 },
 })
 
-const NO_CALENDAR: Calendar = { hasZone: () => true, ticks: () => ({ ticks: [], more: false, next: null }) }
+const NO_CALENDAR: Calendar = {
+  hasZone: () => true,
+  zones: () => [],
+  ticks: () => ({ ticks: [], more: false, next: null }),
+}
 
 export const MET = { scores: { correctness: 10 }, findings: [] }
 const EVIDENCE = { evidence_type: 'artifact_reference', ref: '/outputs', detail: 'it is not there' }

@@ -225,7 +225,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'testing/',
-    ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'],
+    ours: ['core/', 'calendar/', 'digest.ts', 'engine/', 'store/', 'log-check/'],
     types: ['vault/'],
     packages: 'any',
   },

@@ -276,7 +276,7 @@ describe('a heartbeat', () => {
       fact.type === 'heartbeat.evaluated' ? [[fact.payload.status, fact.payload.changed]] : [],
     )
 
-  test('R-ARM-2: tells every evaluation, and a run only where the answer is another one than the last', () => {
+  test('tells every evaluation, and a run only where the answer is another one than the last', () => {
     const one = new Standing()
     one.arm(heartbeat)
     for (const [i, holds] of [false, false, true, true, null, true, false].entries()) {
@@ -300,7 +300,7 @@ describe('a heartbeat', () => {
     ])
   })
 
-  test('R-ARM-2: never overlaps itself: ticks that pass while it is evaluated, or while a run is under way, are not queued', () => {
+  test('never overlaps itself: ticks that pass while it is evaluated, or while a run is under way, are not queued', () => {
     const one = new Standing()
     one.arm(heartbeat)
     const [asked] = armPending(STREAM, one.state, false)
@@ -340,7 +340,7 @@ describe('a heartbeat', () => {
 describe('a commitment', () => {
   const when: Arm = { kind: 'predicate', everyMs: MINUTE, maxRuntimeMs: 1_000, predicate: {} }
 
-  test('R-ARM-4: to a time fires once, also when the host comes late, and is not lost in a pause', () => {
+  test('to a time fires once, also when the host comes late, and is not lost in a pause', () => {
     const one = new Standing()
     one.arm({ kind: 'time', at: 2 * MINUTE })
     expect(armWakeAt(one.state, false)).toBe(2 * MINUTE)
@@ -362,7 +362,7 @@ describe('a commitment', () => {
     expect(one.runs).toHaveLength(1)
   })
 
-  test('R-ARM-4: to a condition fires when it holds for the first time, and never again', () => {
+  test('to a condition fires when it holds for the first time, and never again', () => {
     const one = new Standing()
     one.arm(when)
     for (const [i, holds] of [false, null, true, false, true].entries()) {

@@ -55,3 +55,6 @@ export function offsetOf(stream: string, arm: Arm): number {
 
 /** What a run is owed for, and is named by beside the stream: the time of a tick, or which request by hand it was. */
 export type ArmTick = { readonly tick: number } | { readonly hand: number }
+
+/** Whether they say the same. Its parts are made in one order, by this host alone. */
+export const sameArm = (one: Arm, other: Arm): boolean => JSON.stringify(one) === JSON.stringify(other)

@@ -123,7 +123,7 @@ function reasonToSkip(dueAt: number, { now, freeSince }: ArmTold): SkipReason | 
   return freeSince !== null && dueAt < freeSince ? 'busy' : undefined
 }
 
-/** R-ARM-2: only another answer than the last one owes a run. Of a commitment: the first that it holds. */
+/** Only another answer than the last one owes a run. Of a commitment: the first that it holds. */
 function answered(
   { arm, at, anchor, holds }: ArmState,
   { status, holds: answer }: Extract<ArmInput, { type: 'PredicateAnswered' }>,

@@ -23,6 +23,6 @@ type ArmFactOf<Type extends string, Payload, Secret = undefined> = Secret extend
 
 export type SkipReason = 'missed' | 'busy' | 'paused' | 'rearmed' | 'closed'
 export type PredicateStatus = 'ok' | 'timeout' | 'error'
-/** R-ARM-5: nothing of what was looked at. */
+/** Nothing of what was looked at. */
 export type PredicateState = { readonly holds: boolean }
 export type PredicateHeard = { readonly tick: number; readonly holds: boolean | null }

@@ -5,6 +5,8 @@
 export interface Calendar {
   /** Whether zone data is there for the name. */
   hasZone(timezone: string): boolean
+  /** Their names; those that are only other names of one are left out. */
+  zones(): readonly string[]
   ticks(times: CronTimes, wanted: TicksWanted): TicksFound
 }
 

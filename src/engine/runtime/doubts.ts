@@ -6,6 +6,7 @@ import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/work
 import type { RunEngine, WorkflowDoubts } from '../api.js'
 import type { Agents } from '../ports/agents.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import type { Schedules } from '../schedules/schedules.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { hostWorkflow } from './host-workflows.js'
 import type { Plans } from './plans.js'
@@ -57,40 +58,47 @@ async function doubtsOf(
 
 /** Checks, compiles and stores a definition; whoever has it is told what may be wrong with it. */
 export async function acceptWorkflow(
-  plans: Plans,
-  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
-  tenant: string | null,
-  definition: unknown,
+  deps: WorkflowDeps,
+  ...[tenant, definition, by]: Parameters<RunEngine['putWorkflow']>
 ): ReturnType<RunEngine['putWorkflow']> {
-  const checked = await accepted(plans, tenant, definition)
+  const { plans, schedules, agents } = deps
+  const checked = await accepted(deps, tenant, definition)
   if ('code' in checked) return { ok: false, refusal: checked }
   const workflowId = checked.plan.definition.id
   const known = await plans.list(tenant ?? '')
-  const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
+  const isKnown = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
+  const before = await schedules.registered(tenant, workflowId)
   const record = await plans.put(tenant, checked)
-  return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, agents)) } }
+  // After it: a host that dies in between leaves schedules of what was there before, which see that by themselves.
+  await schedules.follow(tenant, workflowId, before, by)
+  return { ok: true, value: { record, created: !isKnown, ...(await doubtsOf(checked.plan, known, agents)) } }
+}
+
+type WorkflowDeps = {
+  readonly plans: Plans
+  readonly schedules: Pick<Schedules, 'refusalOf' | 'registered' | 'follow'>
+  readonly agents: Pick<Agents, 'knows' | 'names' | 'lacking'>
 }
 
 /** The same without storing anything. */
 export async function examineWorkflow(
-  plans: Plans,
-  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
-  tenant: string | null,
-  definition: unknown,
+  deps: WorkflowDeps,
+  ...[tenant, definition]: Parameters<RunEngine['checkWorkflow']>
 ): ReturnType<RunEngine['checkWorkflow']> {
-  const checked = await accepted(plans, tenant, definition)
+  const checked = await accepted(deps, tenant, definition)
   if ('code' in checked) return { ok: false, refusal: checked }
-  const doubts = await doubtsOf(checked.plan, await plans.list(tenant ?? ''), agents)
+  const doubts = await doubtsOf(checked.plan, await deps.plans.list(tenant ?? ''), deps.agents)
   return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
 }
 
 async function accepted(
-  plans: Plans,
+  { plans, schedules }: WorkflowDeps,
   tenant: string | null,
   definition: unknown,
 ): Promise<{ plan: Plan; text: string } | Refusal> {
   const checked = await plans.check(definition, tenant)
-  if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
+  if ('code' in checked) return checked
+  if (!isReserved(checked.plan.definition.id)) return (await schedules.refusalOf(tenant, checked.plan)) ?? checked
   const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
   return refuse('validation_error', message, { field: 'id' })
 }

@@ -23,6 +23,7 @@ import type {
 } from '../api.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
+import type { Calendar } from '../ports/calendar.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
@@ -34,6 +35,7 @@ import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
 import { Committer } from '../standing/committer.js'
 import { RunStarter } from '../standing/run-starter.js'
 import { Standing, type StreamGround } from '../standing/standing.js'
@@ -68,6 +70,7 @@ export type EngineDeps = {
   readonly definitionShape: (value: unknown) => Refusal | undefined
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
+  readonly calendar: Calendar
   readonly agents: Agents
   /** For replays to compare with; without it they are told as they were. */
   readonly today?: Today
@@ -97,6 +100,7 @@ export type EngineOptions = {
   readonly reuseAnswers: boolean
   /** What runs can write down for later. */
   readonly spaces: readonly Space[]
+  readonly scheduling: SchedulingOptions
 }
 
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
@@ -114,6 +118,8 @@ export class Engine implements RunEngine {
   readonly #standing: Standing
   readonly #starting: StartDeps
   readonly #starter: RunStarter
+  readonly schedules: Schedules
+  readonly #registering: Parameters<typeof acceptWorkflow>[0]
   readonly #forks: ForkDeps
   #phase: Phase = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
@@ -180,6 +186,9 @@ export class Engine implements RunEngine {
       },
       { ...options, mayWork },
     )
+    const scheduling = { ...deps, plans: this.#plans, quotas: options.quotas }
+    this.schedules = new Schedules(scheduling, options.scheduling, this.ground)
+    this.#registering = { plans: this.#plans, schedules: this.schedules, agents: deps.agents }
     const { today = NOTHING_TODAY } = deps
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
@@ -321,11 +330,9 @@ export class Engine implements RunEngine {
     return this.#followers.follow(runId, from, signal)
   }
 
-  putWorkflow: RunEngine['putWorkflow'] = (tenant, definition) =>
-    acceptWorkflow(this.#plans, this.deps.agents, tenant, definition)
+  putWorkflow: RunEngine['putWorkflow'] = (...asked) => acceptWorkflow(this.#registering, ...asked)
 
-  checkWorkflow: RunEngine['checkWorkflow'] = (tenant, definition) =>
-    examineWorkflow(this.#plans, this.deps.agents, tenant, definition)
+  checkWorkflow: RunEngine['checkWorkflow'] = (...asked) => examineWorkflow(this.#registering, ...asked)
 
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
     return this.deps.store.getWorkflow(tenant, workflowId)

@@ -59,8 +59,8 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
       return
     }
     this.#rest(streamId, loaded.state)
-    if (this.writer.kind.timer(loaded.state) <= this.context.clock.now())
-      await this.#tell(streamId, this.writer.kind.timeCame)
+    const { timer, timeCame } = this.writer.kind
+    if (timeCame && timer(loaded.state) <= this.context.clock.now()) await this.#tell(streamId, timeCame)
     if (slot.loaded?.epoch != null && slot.loaded.state.phase === 'open') this.#drive(slot, slot.loaded)
   }
 
@@ -91,9 +91,7 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     if (!slot || !loaded || loaded.epoch === null) return rests
     if (lengthOf(loaded.state) < length) return false
     this.#note(runId, loaded.state)
-    return this.writer.kind
-      .pending(loaded.state)
-      .every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
+    return this.#owed(loaded.state).every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
   }
 
   #rest(streamId: string, state: State): void {
@@ -109,8 +107,7 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
   }
 
   #drive(slot: RunSlot<LoadedStream<State>>, { streamId, tenant, state }: LoadedStream<State>): void {
-    const { kind } = this.writer
-    const owed = new Map(kind.pending(state).map(effect => [effect.key, effect]))
+    const owed = new Map(this.#owed(state).map(effect => [effect.key, effect]))
     for (const [key, effect] of slot.inFlight) if (!owed.has(key)) effect.abort()
     this.#note(streamId, state)
     if (this.#stopped || !this.options.mayWork()) return
@@ -120,6 +117,11 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
       slot.inFlight.set(key, abort)
       this.#spawn(this.#perform(tenant, slot, effect, abort), streamId)
     }
+  }
+
+  #owed(state: State): readonly Effect[] {
+    const now = this.context.clock.now()
+    return this.writer.kind.pending(state).filter(({ notBefore = 0 }) => notBefore <= now)
   }
 
   async #perform(

@@ -25,7 +25,7 @@ import type { PendingWrite } from '../runtime/run-writer.js'
  *     waiting. The kind owes an effect that looks at the run (`wakeAt` says WAKE_NOW or a time; CHILD_RECHECK_MS while it only
  *     watches).
  *  5. Time: `wakeAt(state)` when something is owed or due; `timer(state)` the next moment that time alone changes something,
- *     at which `TimeCame` is put to the stream by whoever holds it. Time is an argument (`now`) of every input.
+ *     at which `TimeCame` is put to the stream by whoever holds it, or what is owed from then on is performed. Time is an argument (`now`) of every input.
  *
  * Invariants:
  *
@@ -53,8 +53,8 @@ export type StreamKind<
   status(state: State): RunStatus
   /** Hosts have died again and again while they were at work on it: what to tell it. */
   poisoned(attempts: number): Input
-  /** What to put to it when its time has come. */
-  readonly timeCame: Input
+  /** What to put to it when its time has come; absent where time alone changes nothing, and it is then looked at. */
+  readonly timeCame?: Input
   /** What came of an effect; undefined when there is nothing to tell yet. */
   perform(stream: LoadedStream<State>, effect: Effect, signal: AbortSignal): Promise<Put<Input> | undefined>
 }
@@ -67,6 +67,8 @@ export type StreamEffect = {
   readonly key: string
   /** Only looked at: not to be performed again at once, where nothing has changed. */
   readonly watches?: true
+  /** It is not owed before this time, which is in `wakeAt` and `timer`. */
+  readonly notBefore?: number
 }
 
 export type Timed<Input> = Input & { readonly now: number }

@@ -76,6 +76,19 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     )
   }
 
+  /** Puts an input to a stream whose id says what it is of: whoever comes first begins it. */
+  ensure(streamId: string, tenant: string, put: () => Put<Input>): Promise<StreamAnswer<State>> {
+    const slot = this.slots.enter(streamId)
+    return slot.runExclusive(() =>
+      retried<StreamAnswer<State>>(streamId, async () => {
+        const known = await this.load(slot)
+        if (known && known.tenant !== tenant) throw new Error(`stream ${streamId} is another tenant's`)
+        const fresh = { streamId, tenant, state: this.kind.initial, head: CHAIN_START, kept: 0, epoch: 1 }
+        return this.#step(slot, known ?? fresh, put(), undefined)
+      }),
+    )
+  }
+
   /** Puts one input to a stream. Undefined when there is none, not for this caller, or nothing to put. */
   submit(
     streamId: string,

@@ -48,6 +48,13 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     multiAgent: { executionModel: executionModel(EXECUTION_MODEL_VERSION, modelTerms(config)) },
     ...agentFamilies(config, hasAgents),
     ...journalFamilies(config),
+    scheduling: {
+      supported: true,
+      cron: true,
+      delayed: false,
+      calendar: false,
+      maxFutureHorizon: `P${config.horizonDays}D`,
+    },
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
