@@ -31,7 +31,7 @@ import { type Refusal, refuse } from '../problem.js'
 import { RUN_BEGAN } from '../standing/stream.js'
 import { boundReached, checkBounds, close, escalate, evaluate, exceed, holdOff, proceed, stopRun } from './close.js'
 import type { GoalEdits, RecordedGoalEvent } from './events.js'
-import { tickName } from './evolve.js'
+import { nameOfTick } from './evolve.js'
 import { GoalContext } from './goal-context.js'
 import type { GoalInput, GoalOutcome, Said, WorkCause } from './input.js'
 import { judgeGrantNano, workGrantNano } from './money.js'
@@ -196,10 +196,10 @@ function tickOf({ goal }: GoalContext, cause: WorkCause): string | undefined {
   if (cause.by === 'name') return undefined
   const owed = armOwes(goal.arm, isBusy(goal))
   if (owed === undefined) return undefined
-  if (cause.by === 'hand') return 'hand' in owed ? tickName(owed) : undefined
+  if (cause.by === 'hand') return 'hand' in owed ? nameOfTick(owed) : undefined
   const { by: _, ...asked } = cause
-  const name = tickName(asked)
-  return tickName(owed) === name ? name : undefined
+  const name = nameOfTick(asked)
+  return nameOfTick(owed) === name ? name : undefined
 }
 
 /** Hosts stop again and again while they are at work on it: somebody has to look. */

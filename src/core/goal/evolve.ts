@@ -123,7 +123,7 @@ function began(goal: Goal, { payload, secret }: Told<typeof RUN_BEGAN>): Goal {
 const HAND = 'hand-'
 
 /** As S16 keeps it: the time of a tick, or which request by hand it was. */
-export const tickName = (tick: { readonly tick: number } | { readonly hand: number }): string =>
+export const nameOfTick = (tick: { readonly tick: number } | { readonly hand: number }): string =>
   'tick' in tick ? String(tick.tick) : `${HAND}${tick.hand}`
 
 const tickOf = (name: string) =>
