@@ -57,6 +57,7 @@ export type Config = {
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
+  readonly scheduling: SchedulingSettings
   readonly memory: MemorySettings
   readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -113,6 +114,12 @@ export type OrchestratorSettings = {
   readonly confidenceInterruptKind: string
   /** Latest events of its run that a deciding provider is shown. */
   readonly transcriptWindow: number
+}
+
+export type SchedulingSettings = {
+  /** Whose runs the schedules of shared workflows start. */
+  readonly tenant: string
+  readonly horizonDays: number
 }
 
 export type MemorySettings = {
@@ -307,6 +314,7 @@ function build(
     weights: weightsWithin(quota),
     orchestrator: section('orchestrator'),
     retention: section('retention'),
+    scheduling: section('scheduling'),
     memory: section('memory'),
     workspace: section('workspace'),
     rateLimit: section('rateLimit'),

@@ -3,6 +3,7 @@ import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
+import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
 import { announceServer } from './client/local-server.js'
@@ -12,6 +13,8 @@ import { MockPrograms } from './conformance/mock-programs.js'
 import { seamRoutes } from './conformance/seams.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
+import type { GoalAdmin } from './engine/api.js'
+import { createGoals } from './engine/goals/goals.js'
 import { createRunDesk } from './engine/journal/run-desk.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
@@ -55,6 +58,7 @@ export interface Host {
   /** Where it listens; known after `start`. */
   readonly url: string
   readonly engine: Engine
+  readonly goals: GoalAdmin
   load(): Promise<HostLoad>
   start(): Promise<void>
   /** Takes up what has changed in the project since, all of it or nothing. */
@@ -126,6 +130,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const checked = onceLoaded(standards)
   const readRecord = readVerdictIn(store)
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
+  const calendar = cronCalendar()
   const engine: Engine = new Engine(
     {
       store,
@@ -138,6 +143,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
       announcer: webhooks,
+      calendar,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -150,6 +156,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     },
     engineOptions(config, parts.unbounded),
   )
+  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar })
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const sealer = new Sealer({ store, clock, log, key })
@@ -194,7 +201,21 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
   const load = loadOf(engine, app, ground)
-  return { engine, app, load, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows, reload }
+  return {
+    engine,
+    goals,
+    app,
+    load,
+    serving,
+    clock,
+    webhooks,
+    sealer,
+    purger,
+    collector,
+    eraser,
+    registerWorkflows,
+    reload,
+  }
 }
 
 const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions => ({
@@ -202,6 +223,7 @@ const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions
   ...config,
   limits: { ...runLimits(config), ...(unbounded.decisions ? { work: UNBOUNDED_WORK } : {}) },
   sweepMs: SWEEP_MS,
+  scheduling: { tenant: config.scheduling.tenant, horizonMs: config.scheduling.horizonDays * 86_400_000 },
   cachedRuns: CACHED_RUNS,
   reuseAnswers: config.agents.models.reuseAnswers,
   spaces: spacesOf(config),
@@ -218,6 +240,7 @@ function runningHost(
   config: Config,
   {
     engine,
+    goals,
     app,
     load,
     serving,
@@ -259,6 +282,7 @@ function runningHost(
   }
   return {
     engine,
+    goals,
     load,
     get url() {
       return url

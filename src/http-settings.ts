@@ -29,6 +29,7 @@ export const httpSettings = async (config: Config, hostId: string, unbounded: Un
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit, ...(unbounded.strangers ? { anonymous: NO_RATE } : {}) },
     memory: config.memory,
+    horizonDays: config.scheduling.horizonDays,
     workspace: config.workspace,
     durableWebhooks: config.webhooks.durable,
     agents: {

@@ -13,6 +13,7 @@ import { addCheck } from './commands/project/check.js'
 import { addInit } from './commands/project/init.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
+import { addSchedules } from './commands/standing/schedules.js'
 import { addStandards } from './commands/standards.js'
 import { addTenants } from './commands/tenants.js'
 import { addTools } from './commands/tools.js'
@@ -77,6 +78,7 @@ const COMMANDS = [
   addRuns,
   addInterrupts,
   addWorkflows,
+  addSchedules,
   addStandards,
   addVerifiers,
   addAgents,

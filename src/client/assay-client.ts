@@ -1,6 +1,7 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
+import { ScheduleClient } from './schedule-client.js'
 import { ReceiptClient } from './receipt-client.js'
 import type {
   AgentInfo,
@@ -60,6 +61,8 @@ import type {
 export class AssayClient {
   /** What agents have written down for later. */
   readonly memory: MemoryClient
+  /** When workflows are run by themselves. */
+  readonly schedules: ScheduleClient
   /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
   /** Signed statements of how runs have ended. */
@@ -67,6 +70,7 @@ export class AssayClient {
 
   constructor(readonly connection: Connection) {
     this.memory = new MemoryClient(connection)
+    this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
     this.receipts = new ReceiptClient(connection)
   }

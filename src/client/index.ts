@@ -11,6 +11,7 @@ export type {
   MemoryWhere,
   WorkspaceClient,
 } from './journal-client.js'
+export type { ScheduleClient } from './schedule-client.js'
 export type { ReceiptClient } from './receipt-client.js'
 export type {
   AgentInfo,
@@ -52,6 +53,8 @@ export type {
   RunRow,
   RunSnapshot,
   RunStatus,
+  ScheduleInfo,
+  ScheduleList,
   StandardCollection,
   StandardDocument,
   StandardInfo,

@@ -27,6 +27,7 @@ import type {
   RUN_STATUSES,
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
+import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/schedule.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
 import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
@@ -160,6 +161,11 @@ export type WebhookCreated = Static<typeof CreateWebhookAnswer>
 export type WebhookList = Static<typeof ListWebhooksAnswer>
 /** What was delivered to a subscriber. */
 export type WebhookDeliveries = Static<typeof ListDeliveriesAnswer>
+
+/** When a workflow is run by itself, and how that goes. */
+export type ScheduleInfo = Static<typeof ScheduleAnswer>
+/** Schedules, and where the next page begins. */
+export type ScheduleList = Static<typeof ListSchedulesAnswer>
 
 /** An entry of memory; lists cut long ones. */
 export type MemoryEntry = MemoryEntryAnswer

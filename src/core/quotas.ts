@@ -16,6 +16,7 @@ import { type Refusal, refuse } from './problem.js'
  *  Q7  `effectsAtOnce`: effects of a tenant that a host performs at once; the next one waits.
  *  Q8  `weight`: where places for effects or in a pool of workers, and runs to claim or to look at, are scarce, tenants take
  *      turns in proportion to it.
+ *  Q9  `schedules`: schedules of a tenant's workflows; a workflow that brings more is refused with 429.
  */
 export type TenantQuotas = {
   readonly requestsInFlight: number
@@ -25,6 +26,7 @@ export type TenantQuotas = {
   readonly childDepth: number
   readonly storedBytes: number
   readonly effectsAtOnce: number
+  readonly schedules: number
   readonly weight: number
 }
 
@@ -51,6 +53,7 @@ const NONE: TenantQuotas = {
   childDepth: Number.MAX_SAFE_INTEGER,
   storedBytes: Number.MAX_SAFE_INTEGER,
   effectsAtOnce: Number.MAX_SAFE_INTEGER,
+  schedules: Number.MAX_SAFE_INTEGER,
   weight: 1,
 }
 
@@ -65,6 +68,7 @@ const THINGS: { readonly [name in QuotaName]: string } = {
   childDepth: 'levels of runs',
   storedBytes: 'stored bytes',
   effectsAtOnce: 'effects in progress',
+  schedules: 'schedules',
 }
 
 /** Which quota, how large it is, and who can raise it: for refusals and failures alike. */

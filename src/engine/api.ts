@@ -1,10 +1,15 @@
+import type { ScheduleArm } from '../core/arm/arm.js'
+import type { GoalEdits } from '../core/goal/events.js'
+import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
+import type { Goal, goalStateOf } from '../core/goal/state.js'
 import type { ForeignParent } from '../core/handoff/foreign-cause.js'
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { Fork } from '../core/replay/events.js'
-import type { DrainPolicy, RunStatus } from '../core/run/events.js'
+import type { DrainPolicy, RunStarted, RunStatus } from '../core/run/events.js'
 import type { ResolveInterrupt as AnswerHeard } from '../core/run/input.js'
 import type { RunState } from '../core/run/state.js'
+import type { OpenSchedule } from '../core/schedule/state.js'
 import type { Plan } from '../core/workflow/plan.js'
 import type { Checkpoint } from './ports/audit.js'
 import type { Delivery, Webhook } from './ports/deliveries.js'
@@ -53,15 +58,46 @@ export interface RunEngine {
   putWorkflow(
     tenant: string | null,
     definition: unknown,
+    by?: Registrant,
   ): Promise<Answer<{ record: WorkflowRecord; created: boolean } & WorkflowDoubts>>
   /** Everything `putWorkflow` would check, writing nothing. */
   checkWorkflow(tenant: string | null, definition: unknown): Promise<Answer<{ digest: string } & WorkflowDoubts>>
+  readonly schedules: ScheduleAdmin
   getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined>
   listWorkflows(tenant: string): Promise<WorkflowRecord[]>
 
   /** True while the host takes new work: started, not draining, store reachable, sweeper alive. */
   health(): Health
 }
+
+/** Whose credential registers a workflow: runs that its schedules start are that principal's, and may do no more. */
+export type Registrant = { readonly principal: string; readonly scopes?: readonly string[] }
+
+/** The schedules of a tenant's workflows, as the edges show and command them. */
+export interface ScheduleAdmin {
+  /** Those whose workflow has them, in the order of their ids, backwards. */
+  list(tenant: string, query: ScheduleQuery): Promise<SchedulePage>
+  get(tenant: string, scheduleId: string): Promise<ScheduleShown | undefined>
+  pause(tenant: string, scheduleId: string): Promise<Answer<ScheduleShown>>
+  resume(tenant: string, scheduleId: string): Promise<Answer<ScheduleShown>>
+  /** Starts a run of it now. */
+  run(tenant: string, scheduleId: string): Promise<Answer<ScheduleShown>>
+}
+
+/** `next`: where the next page begins. */
+export type SchedulePage = { readonly schedules: readonly ScheduleShown[]; readonly next: string | null }
+export type ScheduleQuery = { readonly limit: number; readonly before?: string }
+
+export type ScheduleShown = {
+  readonly scheduleId: string
+  readonly workflowId: string
+  readonly triggerId: string
+  readonly arm: ScheduleArm
+  /** `spent`: no time is left that its expression matches. */
+  readonly state: 'armed' | 'paused' | 'spent' | 'removed'
+  /** While a run is under way: the time that it was at last waiting for. */
+  readonly next: { readonly tick: number; readonly dueAt: number } | null
+} & Pick<OpenSchedule, 'run' | 'begun' | 'latest' | 'held'>
 
 export type Health = { readonly ok: boolean; readonly reasons: readonly string[]; readonly activeRuns: number }
 
@@ -82,6 +118,8 @@ export type RunRequest = {
   /** Where the run remembers, if that is not to be its `scopeId`. */
   readonly memoryScope?: string
   readonly exclusiveScope?: boolean
+  /** Of a run that a standing stream starts: which one, and what it may spend. */
+  readonly stream?: Pick<RunStarted, 'stream' | 'grant'>
   readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
   /** The trace to go on with, as it came; what is malformed counts for nothing. */
   readonly traceparent?: string
@@ -144,6 +182,43 @@ export type Answer<T> =
 
 /** Renders the response to remember, from the state as it will be once the commit is durable. */
 export type MakeResponse = (view: InspectedRun) => RememberedResponse
+
+/** Standing goals, as the edges manage them (docs/design/goal.md). Another tenant's goal is undefined, like one that never was. */
+export interface GoalAdmin {
+  create(wanted: NewGoal, response?: (goal: Goal) => RememberedResponse): Promise<Answer<Goal>>
+  find(tenant: string, goalId: string): Promise<Goal | undefined>
+  /** The newest first; `before` is the id of the last one of the page before. */
+  list(query: GoalQuery): Promise<readonly Goal[]>
+  /** Only while it is active. What is absent stays; bounds cannot be changed. */
+  edit(tenant: string, goalId: string, edits: GoalEdits): Promise<Answer<Goal> | undefined>
+  command(
+    tenant: string,
+    goalId: string,
+    command: 'pause' | 'resume' | 'abandon',
+    response?: (goal: Goal) => RememberedResponse,
+  ): Promise<Answer<Goal> | undefined>
+  /** One iteration by hand. */
+  run(tenant: string, goalId: string): Promise<Answer<{ readonly goal: Goal; readonly runId: string }> | undefined>
+  /** A run that names the goal: its iteration is reserved in the commit that begins it, or it is refused. */
+  contribute(goalId: string, request: CreateRun): Promise<Answer<InspectedRun>>
+}
+
+export type NewGoal = {
+  readonly owner: GoalOwner
+  readonly objective: string
+  readonly completion: Completion
+  readonly continuation: Continuation
+  readonly bounds: GoalBounds
+  readonly breaker?: number
+  readonly work?: GoalWork
+}
+
+export type GoalQuery = {
+  readonly tenant: string
+  readonly state?: ReturnType<typeof goalStateOf>
+  readonly before?: string
+  readonly limit: number
+}
 
 /** Subscriptions to events, as the edges manage them. */
 export interface WebhookAdmin {

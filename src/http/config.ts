@@ -30,6 +30,8 @@ export type HttpConfig = {
   readonly agents: HttpAgents
   readonly memory: HttpMemory
   readonly workspace: HttpWorkspace
+  /** Within which the first time of a schedule must lie. */
+  readonly horizonDays: number
   /** `requestsPerSecond: 0` turns a limit off. */
   readonly rateLimit: { readonly key: Rate; readonly anonymous: Rate }
   readonly timeouts: HttpTimeouts
@@ -147,6 +149,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     ...overrides.orchestrator,
   },
   agents: { providers: ['scripted'], capabilities: [], priced: false, maxRetries: 2, budget: {}, ...overrides.agents },
+  horizonDays: 366,
   memory: { enabled: true, fullText: true, maxEntryBytes: 64 * 1024, ...overrides.memory },
   workspace: { enabled: true, maxFileBytes: 8 * 1024 * 1024, maxFiles: 10_000, ...overrides.workspace },
   rateLimit: {

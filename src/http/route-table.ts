@@ -27,6 +27,7 @@ import { agentRoutes } from './routes/work/agents.js'
 import { calibrationRoutes } from './routes/work/calibration.js'
 import { chatRoutes } from './routes/work/chat.js'
 import { promptRoutes } from './routes/work/prompts.js'
+import { scheduleRoutes } from './routes/work/schedules.js'
 import { standardRoutes } from './routes/work/standards.js'
 import { toolRoutes } from './routes/work/tools.js'
 import { workflowRoutes } from './routes/work/workflows.js'
@@ -36,6 +37,7 @@ export function routeTable(edge: Edge): readonly Route[] {
   const table: Route[] = [
     ...metaRoutes(edge, () => table),
     ...workflowRoutes(edge),
+    ...scheduleRoutes(edge),
     ...standardRoutes(edge),
     ...calibrationRoutes(edge),
     ...agentRoutes(edge),

@@ -88,6 +88,7 @@ const QUOTAS = {
   childDepth: count('nesting of runs of one tenant; never more than `limits.maxDepth`', 1, 1000),
   storedBytes: count('bytes that the runs of one tenant take up', 1, Number.MAX_SAFE_INTEGER),
   effectsAtOnce: count('effects of one tenant in progress at once on one host', 1, 100_000),
+  schedules: count('schedules of the workflows of one tenant', 1, 100_000),
   weight: count('turns of one tenant, in proportion to those of others', 1, 1000),
 }
 
@@ -231,6 +232,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'quotas.childDepth': of(QUOTAS.childDepth, { otherwise: '`limits.maxDepth`' }),
   'quotas.storedBytes': of(QUOTAS.storedBytes, { otherwise: '20 GiB' }),
   'quotas.effectsAtOnce': of(QUOTAS.effectsAtOnce, { otherwise: '¾ of `limits.maxConcurrentEffects`' }),
+  'quotas.schedules': of(QUOTAS.schedules, { otherwise: '`1000`' }),
   'quotas.weight': of(QUOTAS.weight, { otherwise: '`1`' }),
   'quotas.tenants': of(tenantQuotas),
   'orchestrator.confidenceFloor': of(confidenceFloor),
@@ -260,6 +262,15 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     daysByName('the same by tenant, `{"acme": 30}` or `acme=30`; counts before `retention.days`'),
   ),
   'retention.workflows': of(daysByName('the same by workflow, of all tenants; counts before `retention.tenants`')),
+  'scheduling.tenant': of(
+    line(
+      'tenant whose runs the schedules of the workflows of the project start ([schedules](../guides/schedules.md))',
+      'the name of a tenant: 1 to 64 letters, digits and _ . -',
+      /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
+      { default: 'default' },
+    ),
+  ),
+  'scheduling.horizonDays': of(count('days within which the first time of a schedule must lie', 1, 3_650, 366)),
   'memory.enabled': of(flag('let runs write down what later runs can read ([memory](../guides/memory.md))', true)),
   'memory.fullText': of(
     flag(

@@ -27,7 +27,7 @@ const At = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}
 const Count = Whole(0)
 const Amount = NumberFrom(0, Number.MAX_SAFE_INTEGER)
 
-export const POINTS = ['harvest', 'node', 'tool', 'run', 'none'] as const
+export const POINTS = ['harvest', 'node', 'tool', 'run', 'goal', 'none'] as const
 export const SPENT_FIELDS = ['tokens', 'costUsd', 'toolCalls', 'retries'] as const
 
 const Spent = Closed({ tokens: Count, costUsd: Amount, toolCalls: Count, retries: Count })
@@ -76,7 +76,7 @@ const GateTold = Closed({
   version: Whole(0),
   hash: Name,
   blocking: Type.Boolean(),
-  placement: OneOf(['phase_exit', 'workflow_exit', 'checkpoint', 'trial']),
+  placement: OneOf(['phase_exit', 'workflow_exit', 'checkpoint', 'goal', 'trial']),
   nodeId: Name,
   workerId: May(Name),
   toolId: May(Name),

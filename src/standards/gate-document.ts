@@ -29,7 +29,7 @@ import {
 } from '../core/verification/gate.js'
 import { demandsOf } from '../core/verification/voting/licence.js'
 import { CriterionSchema, type CriterionWanted, completeCriterion } from './criterion.js'
-import { gateRules } from './gate-rules.js'
+import { gateRules, type PositionWanted, placed } from './gate-rules.js'
 import { AgentName, type Origin, StandardId, WorkerName, WorkName } from './names.js'
 
 const HOUR = 3_600_000
@@ -41,8 +41,8 @@ const MOST_SOURCES = 20
 /** R-DWS-2 */
 const PositionSchema = Closed(
   {
-    workflow_id: WorkName({ description: 'The workflow, or an agent whose own runs are meant' }),
-    phase_id: Text(128, { description: 'A node of it' }),
+    workflow_id: May(WorkName({ description: 'The workflow, or an agent whose own runs are meant; not at a goal' })),
+    phase_id: May(Text(128, { description: 'A node of it; not at a goal' })),
     placement: OneOf(PLACEMENTS, { description: 'What of the node is held' }),
     worker_id: May(WorkerName({ description: 'Only what this worker brings, of those the node hands work to' })),
     tool_name: May(Text(256, { description: 'At a checkpoint: what this tool brings, before its agent sees it' })),
@@ -225,7 +225,11 @@ export const GateSchema = Closed({
 })
 
 /** As its author wrote it, with the schema's defaults. */
-type GateWanted = Omit<Gate, 'evaluation_criteria' | 'verifier_requirements' | 'gate_behaviour' | 'multi_verifier'> & {
+type GateWanted = Omit<
+  Gate,
+  'position' | 'evaluation_criteria' | 'verifier_requirements' | 'gate_behaviour' | 'multi_verifier'
+> & {
+  readonly position: PositionWanted
   readonly evaluation_criteria: readonly CriterionWanted[]
   readonly verifier_requirements: Omit<VerifierRequirements, 'verifiers'> & {
     readonly verifiers: readonly (string | VerifierWanted)[]
@@ -257,6 +261,7 @@ function completed(wanted: GateWanted): Gate {
   const max_attempts = gate_behaviour.max_attempts ?? (position.tool_name === undefined ? 2 : 1)
   return {
     ...wanted,
+    position: placed(position),
     evaluation_criteria: evaluation_criteria.map(completeCriterion),
     verifier_requirements: { ...verifier_requirements, verifiers },
     gate_behaviour: { ...gate_behaviour, licence: completeLicence(gate_behaviour.licence), max_attempts },

@@ -1,6 +1,35 @@
-import type { Gate } from '../core/verification/gate.js'
+import type { Gate, Position } from '../core/verification/gate.js'
+import { GOAL_JUDGE_NODE, GOAL_JUDGE_WORKFLOW } from '../core/workflow/nodes/judge.js'
 import { criterionProblems } from './criterion.js'
 import type { Origin } from './names.js'
+
+/** A gate that judges goals stands in no workflow of anybody's: both may be left out there, and nowhere else. */
+export type PositionWanted = Omit<Position, 'workflow_id' | 'phase_id'> &
+  Partial<Pick<Position, 'workflow_id' | 'phase_id'>>
+
+/** Where the judge of goals holds it. What is missing elsewhere is told by `gateRules`. */
+export function placed({ workflow_id, phase_id, ...position }: PositionWanted): Position {
+  const [workflow, phase] = position.placement === 'goal' ? [GOAL_JUDGE_WORKFLOW, GOAL_JUDGE_NODE] : ['', '']
+  return { workflow_id: workflow_id ?? workflow, phase_id: phase_id ?? phase, ...position }
+}
+
+function placeProblems({ position: { workflow_id, phase_id, placement, worker_id, tool_name } }: Gate): string[] {
+  if (placement !== 'goal')
+    return [
+      ...(workflow_id === '' ? ['position.workflow_id is missing; name the workflow that the gate stands in'] : []),
+      ...(phase_id === '' ? ['position.phase_id is missing; name the node that the gate stands at'] : []),
+      ...(workflow_id === GOAL_JUDGE_WORKFLOW
+        ? [`position.workflow_id ${GOAL_JUDGE_WORKFLOW} is for gates that judge goals; set placement to "goal"`]
+        : []),
+    ]
+  const isElsewhere = workflow_id !== GOAL_JUDGE_WORKFLOW || phase_id !== GOAL_JUDGE_NODE
+  return [
+    ...(isElsewhere ? ['position.workflow_id and position.phase_id: a goal is in no workflow; leave both out'] : []),
+    ...(worker_id === undefined && tool_name === undefined
+      ? []
+      : ['position.worker_id and position.tool_name narrow what a node brings; leave both out at a goal']),
+  ]
+}
 
 /** What no schema can say of a gate, and what follows from several of its parts together. */
 export const gateRules = (gate: Gate, origin: Origin): string[] => [
@@ -10,6 +39,7 @@ export const gateRules = (gate: Gate, origin: Origin): string[] => [
   ...sourceProblems(gate),
   ...approverProblems(gate),
   ...toolProblems(gate),
+  ...placeProblems(gate),
 ]
 
 /** What a gate cannot say where it stands before what a tool brings. */

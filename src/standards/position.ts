@@ -18,6 +18,7 @@ export function positionProblems(gate: Gate, plan: Plan): string[] {
       `position.phase_id ${JSON.stringify(phase_id)} is not a node of the workflow; its nodes are ${listed(known)}`,
     ]
   }
+  if (gate.position.placement === 'goal') return []
   if (phase.node.typeId === VERIFIER)
     return ['position.workflow_id: a verifier is not verified in turn; name the work itself']
   return [

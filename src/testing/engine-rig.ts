@@ -1,9 +1,11 @@
+import { cronCalendar } from '../calendar/cron-calendar.js'
 import { EQUAL_WEIGHTS, noQuotas } from '../core/quotas.js'
 import { coreNodeTypes } from '../core/workflow/nodes/registry.js'
 import type { RunRequest } from '../engine/api.js'
 import { createRunDesk, type DeskSettings } from '../engine/journal/run-desk.js'
 import type { Agents } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
+import type { Calendar } from '../engine/ports/calendar.js'
 import type { Ids } from '../engine/ports/clock.js'
 import type { Peers } from '../engine/ports/peers.js'
 import type { Performer } from '../engine/ports/performer.js'
@@ -52,6 +54,7 @@ export type Rig = {
       readonly performers?: ReadonlyMap<string, Performer>
       readonly store?: Store
       readonly announcer?: Announcer
+      readonly calendar?: Calendar
       readonly schemas?: SchemaChecker
       readonly agents?: Agents
       readonly today?: Today
@@ -95,6 +98,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         performers = new Map(),
         store: seen = store,
         announcer,
+        calendar = cronCalendar(),
         schemas = NO_SCHEMAS,
         agents,
         today,
@@ -117,6 +121,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
         capabilities: new Set(['assay.conformance']),
         performers,
+        calendar,
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,
@@ -148,6 +153,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         cachedRuns: 100,
         reuseAnswers: false,
         spaces: ['memory', 'workspace'],
+        scheduling: { tenant: 'default', horizonMs: 366 * 86_400_000 },
         ...options,
       })
       await engine.start()

@@ -19,6 +19,7 @@ export const ID_PATTERNS = {
   entryId: patternOf('entryId'),
   promptId: patternOf('promptId'),
   memoryId: patternOf('memoryId'),
+  scheduleId: patternOf('runId'),
   path: patternOf('filePath'),
   /** Anything: what is no token of ours is an unknown interrupt, not an unknown path. */
   token: '^',

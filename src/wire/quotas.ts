@@ -12,6 +12,7 @@ export const QuotasAnswer = Type.Object({
     childDepth: Count,
     storedBytes: Count,
     effectsAtOnce: Count,
+    schedules: Count,
     weight: Count,
   }),
   used: Type.Object({

@@ -151,7 +151,7 @@ export const VerificationAnswer = Type.Object({
   ...SUMMARY,
   gateVersion: Type.Integer(),
   gateHash: Type.String(),
-  placement: OneOf(['phase_exit', 'workflow_exit', 'checkpoint', 'trial']),
+  placement: OneOf(['phase_exit', 'workflow_exit', 'checkpoint', 'goal', 'trial']),
   artifactId: Type.String(),
   resultHash: Type.String({ description: 'The verdict holds for the result with this hash and no other' }),
   output: Type.Unknown({ description: 'What was judged' }),

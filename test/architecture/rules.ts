@@ -21,6 +21,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'trace.ts', ours: ['core/traceparent.ts', 'digest.ts'], packages: [] },
   { place: 'lru.ts', ours: [], packages: [] },
   { place: 'timing/', ours: [], types: [PORTS], packages: [] },
+  { place: 'calendar/', ours: ['lru.ts'], types: [PORTS], packages: ['croner'] },
   { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/', 'trace.ts'], packages: ['node:crypto'] },
   {
     place: 'standards/',
@@ -271,7 +272,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'testing/',
-    ours: ['core/', 'digest.ts', 'engine/', 'store/', 'log-check/'],
+    ours: ['core/', 'calendar/', 'digest.ts', 'engine/', 'store/', 'log-check/'],
     types: ['vault/'],
     packages: 'any',
   },

@@ -1,3 +1,4 @@
+import { cronCalendar } from '../../src/calendar/cron-calendar.js'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { erasureMarks } from '../../src/audit/erasure-mark.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
@@ -208,6 +209,7 @@ const newEngine = (
       capabilities: new Set(performers === undefined ? [] : ['assay.conformance']),
       performers: performers ?? new Map(),
       definitionShape,
+      calendar: cronCalendar(),
       agents,
       vault: glassVault,
       desk: createRunDesk({
@@ -242,6 +244,7 @@ const newEngine = (
       weights: EQUAL_WEIGHTS,
       reuseAnswers: false,
       spaces: ['memory', 'workspace'],
+      scheduling: { tenant: 'default', horizonMs: 366 * 86_400_000 },
     },
   )
 

@@ -19,6 +19,7 @@ import type { Places } from '../journal/place.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { ReplayDiverged, ReplayDivergedAtRefusal, RunForked } from '../replay/events.js'
+import { STREAM_ENDED } from '../standing/stream.js'
 import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/events.js'
 import type { GateFact } from '../verification/events.js'
@@ -123,6 +124,8 @@ export type RunStarted = {
   grant?: Ceilings
   /** What the host and the run's ancestors say of models and spending; each of them holds (R-BUDGET-5). */
   policies?: readonly BudgetPolicy[]
+  /** The standing stream that has started it, and is told of its end. */
+  stream?: string
   /** How its agent was called, where the run is one agent's. */
   agentSource?: 'run-api' | 'chat-mention'
   /** What its results are held to; later changes of the gates do not touch it. */
@@ -230,7 +233,8 @@ export type Wait =
     }
 
 /** For the verdict of a gate on a result that nothing will be made of. */
-export type Judging = { readonly kind: 'judge'; readonly output: Json }
+/** `of`: the contributing run of a goal that has left it. */
+export type Judging = { readonly kind: 'judge'; readonly output: Json; readonly of?: string }
 
 /** For workers, each of which works as a run of its own. What has become of them is in the state of the node. */
 export type Handoff = {
@@ -262,9 +266,10 @@ export type Invoking = {
 /** May the host perform the effect again when it cannot know whether an earlier try happened? */
 export type RepeatPolicy = 'safe' | 'keyed' | 'never'
 
-export const TERMINAL_EVENTS = ['run.completed', 'run.failed', 'run.cancelled'] as const
+/** The last event of a log, be it of a run or of a standing stream. */
+const TERMINAL_EVENTS: readonly string[] = ['run.completed', 'run.failed', 'run.cancelled', STREAM_ENDED]
 
-export const isTerminal = (type: string): boolean => (TERMINAL_EVENTS as readonly string[]).includes(type)
+export const isTerminal = (type: string): boolean => TERMINAL_EVENTS.includes(type)
 
 export type RunStatus =
   | 'pending'

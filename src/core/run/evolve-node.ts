@@ -110,7 +110,7 @@ function begun(runId: string, before: NodeState, { payload, secret, sequence, at
     case 'agent':
       return { ...own, on: 'brief', wait }
     case 'judge':
-      return { ...own, on: 'gate', point: 'none', wait, staged: trialOf(runId, sequence, wait.output) }
+      return { ...own, on: 'gate', point: 'none', wait, staged: trialOf(runId, sequence, wait) }
     case 'interrupt':
       return { ...own, on: 'person', wait }
     default:

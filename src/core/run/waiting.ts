@@ -86,7 +86,7 @@ export type OnGate = Started & {
     | {
         readonly point: 'none'
         readonly wait: Judging
-        readonly judged?: { readonly verdict: DwsVerdict; readonly artifactId: string }
+        readonly judged?: { readonly verdict: DwsVerdict; readonly artifactId: string; readonly confidence?: number }
       }
   )
 

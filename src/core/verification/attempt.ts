@@ -18,6 +18,8 @@ export type Point = 'harvest' | 'node' | 'tool' | 'run' | 'none'
 /** A result that gates may have to see before anything is made of it. */
 export type StagedSubject = {
   readonly point: Point
+  /** Of a trial: a goal wants the verdict told. */
+  readonly isForGoal?: true
   readonly worker?: number
   readonly workerId?: string
   /** How many of the workers before it are the same one. */
@@ -44,7 +46,8 @@ export function subjectOf(node: NodeState): StagedSubject | undefined {
     const call = callIn(node)
     // Whoever asked for it is no judge of it either.
     const actors = [actor, call?.toolId].filter(name => name !== undefined)
-    return { point: node.point, ...call, target, sequence, result, cleared, actors }
+    const judges = node.point === 'none' && node.wait.of !== undefined ? { isForGoal: true as const } : {}
+    return { point: node.point, ...judges, ...call, target, sequence, result, cleared, actors }
   }
   const handed = handoffOf(node)
   if (!handed) return undefined

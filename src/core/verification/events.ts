@@ -57,14 +57,14 @@ type Attempt = { gateId: string; attempt: number }
 export type VerificationStarted = Attempt & {
   /** The child run, the event of the agent's decision, the tool's call, or, at a workflow's exit, what was decided last. */
   targetRef: string
-  placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'trial'
+  placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'goal' | 'trial'
   gateVersion: number
   gateHash: string
   resultHash: string
   /** Only a blocking gate stages what it judges. */
   blocking: boolean
-  /** Where the result is merged: into variables, as the node's own, into what its agent is told, or as the run's. */
-  point: 'harvest' | 'node' | 'tool' | 'run' | 'none'
+  /** Where the result is merged: into variables, as the node's own, into what its agent is told, or as the run's; nowhere, where a goal or a trial has it judged. */
+  point: 'harvest' | 'node' | 'tool' | 'run' | 'goal' | 'none'
   workerId?: string
   /** Keys that are judged this time. */
   criteria: readonly string[]

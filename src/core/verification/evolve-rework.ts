@@ -1,6 +1,6 @@
 import { PENDING } from '../handoff/evolve.js'
-import type { JsonObject } from '../json.js'
 import { type Draft, putNode, replaced } from '../run/draft.js'
+import type { Judging } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
 import { atWork, type OnGate, type OnWorkers } from '../run/waiting.js'
 import { type Plan, planNodeAt } from '../workflow/plan.js'
@@ -86,9 +86,9 @@ export function heeded(draft: Draft, nodeId: string, worker?: Parameters<typeof 
   regated(draft, { feedback })
 }
 
-export const trialOf = (runId: string, sequence: number, result: JsonObject[string]): Staged => ({
-  target: `${runId}:${sequence}`,
+export const trialOf = (runId: string, sequence: number, { output, of }: Judging): Staged => ({
+  target: of ?? `${runId}:${sequence}`,
   subject: sequence,
-  result,
+  result: output,
   cleared: [],
 })

@@ -3,7 +3,7 @@ import { handedTo, type WorkerState } from '../handoff/state.js'
 import { failure } from '../problem.js'
 import type { Recorded } from '../run/events.js'
 import type { NodeState } from '../run/state.js'
-import { gatingIn, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
+import { gatingIn, type OnGate, type OnWorkers, type Reviewed, reviewed } from '../run/waiting.js'
 import { callIn, occurrenceOf, placeOfSlot, slotOf } from './attempt.js'
 import { costOfAttempt } from './cost.js'
 import type { GateFact } from './events.js'
@@ -62,9 +62,14 @@ function judging(before: Reviewed, gating: VerificationAttempt, event: GateEvent
       // Nothing waits for the word of a gate that does not block.
       return event.payload.proceeds
         ? passed(noted(before, event), gating)
-        : regating(before, { ...gating, rendered: Number(event.payload.resultArtifactId.slice('art-'.length)) })
+        : regating(noted(before, event), {
+            ...gating,
+            rendered: Number(event.payload.resultArtifactId.slice('art-'.length)),
+          })
     case 'agent.verified':
-      return event.secret && event.payload.verdict === 'pass' ? passed(before, gating) : before
+      if (!event.secret) return before
+      if (before.on === 'gate' && before.point === 'none') return passed(surely(before, event), gating)
+      return event.payload.verdict === 'pass' ? passed(before, gating) : before
     case 'assay.result.withheld':
       return event.secret && before.on === 'workers' ? withheld(before, event, event.secret.worker) : before
     default:
@@ -174,6 +179,12 @@ function passed(before: Reviewed, { gate, worker }: VerificationAttempt): Review
     k === worker && state.is === 'completed' ? { ...state, cleared: [...(state.cleared ?? []), gate] } : state
   return { ...node, workers: node.workers.map(clear) }
 }
+
+/** How sure the judge of a goal is of its verdict. */
+const surely = (before: Trial, { payload: { confidence } }: Of<'agent.verified'>): Trial =>
+  before.judged && confidence !== undefined ? { ...before, judged: { ...before.judged, confidence } } : before
+
+type Trial = Extract<OnGate, { readonly point: 'none' }>
 
 /** A trial is there for what its gate says. */
 function noted(before: Reviewed, { payload }: Of<'dws.verification.verdict_rendered'>): Reviewed {

@@ -20,7 +20,7 @@ export type Gate = {
   readonly exit_values?: readonly string[]
 }
 
-export const PLACEMENTS = ['phase_exit', 'workflow_exit', 'checkpoint'] as const
+export const PLACEMENTS = ['phase_exit', 'workflow_exit', 'checkpoint', 'goal'] as const
 export type Placement = (typeof PLACEMENTS)[number]
 
 /** A phase is a node of the workflow; `worker_id` narrows the gate to one of the workers that the node hands work to. */

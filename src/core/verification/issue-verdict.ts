@@ -67,6 +67,8 @@ export function issueVerdict(
     requestRework(context, planNode, feedback, rendered)
   } else {
     tellVerdict(context, planNode, gating, 'fail', confidence)
+    // Nothing is made of what a goal has judged: its judge has said what it was asked.
+    if (subject.isForGoal) return
     if (gate.gate_behaviour.on_fail === 'escalate') requestApproval(context, planNode, 'exhausted')
     else rejectResult(context, planNode, judgement.failed, rendered)
   }
@@ -119,7 +121,7 @@ function renderingOf(
     forced,
     doubt: binds && !failed ? doubtIn(context, planNode, subject, gating, judgement) : undefined,
     label: binds ? label : undefined,
-    isSilent: subject.point === 'none' || (!blocking && failed),
+    isSilent: subject.isForGoal ? false : subject.point === 'none' || (!blocking && failed),
   }
 }
 
@@ -142,7 +144,7 @@ function tellFindings(
   const record = recordOf({
     bound,
     attempt,
-    placement: subject.point === 'none' ? 'trial' : bound.gate.position.placement,
+    placement: subject.point === 'none' && !subject.isForGoal ? 'trial' : bound.gate.position.placement,
     nodeId,
     ...(subject.workerId === undefined ? {} : { workerId: subject.workerId }),
     ...(subject.toolId === undefined ? {} : { toolId: subject.toolId }),

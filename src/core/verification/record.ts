@@ -29,7 +29,7 @@ export type VerificationRecord = {
   readonly gateVersion: number
   readonly gateHash: string
   readonly attempt: number
-  readonly placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'trial'
+  readonly placement: 'phase_exit' | 'workflow_exit' | 'checkpoint' | 'goal' | 'trial'
   readonly nodeId: string
   readonly workerId?: string
   /** Of what a tool has brought: which tool; `target` names the call. */

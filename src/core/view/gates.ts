@@ -79,7 +79,7 @@ function goBack(draft: ViewDraft, sequence: number): void {
 }
 
 function foldSlots(draft: ViewDraft, node: NodeView, gating: GatingView, event: KnownEvent, nodeId: string): void {
-  if (gating.point === 'none') return
+  if (gating.point === 'none' || gating.point === 'goal') return
   const key = slotOf(node, gating, nodeId)
   const known = draft.slots.get(key)
   const { gateId, target, workerId } = gating

@@ -154,7 +154,7 @@ export type GatingView = {
   readonly gateId: string
   readonly attempt: number
   readonly target: string
-  readonly point: 'harvest' | 'node' | 'tool' | 'run' | 'none'
+  readonly point: 'harvest' | 'node' | 'tool' | 'run' | 'goal' | 'none'
   readonly workerId?: string
   /** What the result is called if a pass follows. */
   readonly label?: PassLabel

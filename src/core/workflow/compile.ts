@@ -13,7 +13,8 @@ import { circleOf, findBodies, findCycle } from './loops.js'
 import type { NodeType, Permit } from './node-type.js'
 import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
 import { unknownInCondition, unknownNames } from './references.js'
-import { NodeSettingsSchema, settingProblems, triggerProblems, WorkflowSettingsSchema } from './settings.js'
+import { NodeSettingsSchema, settingProblems, WorkflowSettingsSchema } from './settings.js'
+import { triggerProblems } from './triggers.js'
 import { agentOf, castOf, orchestrationProblems, returnEdges } from './supervisor-loop.js'
 
 export type NodeTypes = ReadonlyMap<string, NodeType>

@@ -150,7 +150,12 @@ export type WaitOutcome =
   | { readonly kind: 'handed'; readonly workers: readonly WorkerResult[] }
   | { readonly kind: 'agent'; readonly agentId: string; readonly result: Json; readonly confidence?: number }
   /** What a gate says of a result that nothing is made of. */
-  | { readonly kind: 'judged'; readonly verdict: DwsVerdict | 'none'; readonly artifactId?: string }
+  | {
+      readonly kind: 'judged'
+      readonly verdict: DwsVerdict | 'none'
+      readonly artifactId?: string
+      readonly confidence?: number
+    }
 
 export const completed = (outputs: JsonObject = {}, writes: readonly Write[] = []): NodeStep =>
   writes.length > 0 ? { kind: 'completed', outputs, writes } : { kind: 'completed', outputs }

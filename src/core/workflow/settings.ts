@@ -59,22 +59,3 @@ const unread = (schema: TObject, settings: JsonObject): string[] =>
   Object.keys(settings)
     .filter(name => !Object.hasOwn(schema.properties, name))
     .slice(0, MOST_TOLD)
-
-/** Kinds of triggers that this host serves: a run begins when somebody asks for it. */
-const SERVED = ['manual']
-
-const INSTEAD: { readonly [type: string]: string } = {
-  schedule: 'start runs from a scheduler of yours (cron, CI) with `assay run` or POST /v1/runs',
-  webhook: 'let whoever would call send POST /v1/runs instead',
-}
-
-/** A trigger that nobody serves would wait for ever; one that is switched off asks for nothing. */
-export function triggerProblems(triggers: readonly JsonObject[]): string[] {
-  return triggers.flatMap(({ id, type, enabled }) => {
-    if (enabled === false || SERVED.includes(String(type))) return []
-    const instead = INSTEAD[String(type)] ?? 'start runs with `assay run` or POST /v1/runs'
-    return [
-      `triggers["${String(id)}"].type is "${String(type)}", and nothing here would ever start it: this host serves ${SERVED.join(', ')}; remove it, and ${instead}`,
-    ]
-  })
-}

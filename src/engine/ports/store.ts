@@ -51,6 +51,10 @@ import type { WorkflowStore } from './workflows.js'
  *      no caller can leave out (docs/design/journal.md). A write whose content is not stored, all pieces of it included, or
  *      has another hash, is refused with MissingContent; one whose file has another version than it must have makes the commit
  *      `workspace-conflict`. Positions of a scope are dense, and nothing has one that a blocking gate holds.
+ *  S16 a standing stream (`core/standing`) is a log like that of a run, and no run: it is not counted among its tenant's
+ *      unfinished ones. A run that it starts stands in its log: under one role ordinals are dense from 1, no tick has two
+ *      runs, no run has two beginnings, every run is there and is its tenant's, and none has an ordinal beyond
+ *      `bounds.maxLoopIterations` of the stream's first event. SQL constraints hold this, fed from the events themselves.
  */
 export type Store = DeliveryQueue &
   WebhookStore &

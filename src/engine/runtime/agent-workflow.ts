@@ -1,3 +1,4 @@
+import { STREAM_WORKFLOWS } from '../../core/standing/stream.js'
 import type { WorkflowDefinition } from '../../core/workflow/definition.js'
 import { sha256 } from '../../digest.js'
 import { hostWorkflow } from './host-workflows.js'
@@ -7,7 +8,7 @@ export const RESERVED = 'assay-agent-'
 
 /** Whether only the host may give a workflow this id. */
 export const isReserved = (workflowId: string): boolean =>
-  hostWorkflow(workflowId) !== undefined || workflowId.startsWith(RESERVED)
+  hostWorkflow(workflowId) !== undefined || STREAM_WORKFLOWS.includes(workflowId) || workflowId.startsWith(RESERVED)
 
 /** The run of one agent: what it is given is its task, what it comes to is the run's output and its variable `result`. */
 export const agentWorkflow = (agentId: string): WorkflowDefinition => ({

@@ -1,5 +1,6 @@
 import { type Failure, failure, type Refusal, refuse } from '../../core/problem.js'
 import { overQuota, type QuotasOf, quotaDetails, quotaMessage, type StoredQuotas } from '../../core/quotas.js'
+import { FairQueue } from '../../timing/fair-queue.js'
 import { type CommitResult, StoreUnavailable } from '../ports/event-log.js'
 import type { RunCache } from './run-cache.js'
 import type { PendingWrite } from './run-writer.js'
@@ -55,11 +56,11 @@ export const unavailable = (why: string): Refusal =>
   refuse('service_unavailable', `${why}; try again in a few seconds`, { retryAfter: 2 })
 
 /** What the tenant of new runs may have, for the store to hold (S13). */
-export function quotasFor(quotasOf: QuotasOf, steps: readonly PendingWrite[]): { quotas?: StoredQuotas } {
+export function quotasFor(quotasOf: QuotasOf, steps: readonly PendingWrite[]): StoredQuotas | undefined {
   const born = steps.find(({ append }) => append.create !== undefined)
-  if (born === undefined) return {}
+  if (born === undefined) return undefined
   const { activeRuns, childrenPerRoot, storedBytes } = quotasOf(born.loaded.tenant)
-  return { quotas: { activeRuns, childrenPerRoot, storedBytes } }
+  return { activeRuns, childrenPerRoot, storedBytes }
 }
 
 /** `attempt` is told how much room its family has, once that is known to be less than it has asked for. */
@@ -76,9 +77,21 @@ export async function retried<T>(
   throw new StoreUnavailable(`run ${runId} is being written by others faster than this host can follow`)
 }
 
+export type Phase = 'new' | 'running' | 'draining' | 'stopped'
+
 /** Why a host cannot be relied on now. */
 export const troubles = (phase: string, isFirm: boolean, sinceSweep: number, sweepMs: number): string[] => [
   ...(phase === 'running' ? [] : [`the host is ${phase === 'new' ? 'starting' : phase}`]),
   ...(isFirm ? [] : ['the lease could not be renewed in time']),
   ...(sinceSweep > Math.max(10 * sweepMs, 10_000) ? ['the sweep for due runs has stalled'] : []),
 ]
+
+/** Where effects of all tenants wait for a place (Q7, Q8). */
+export const effectPlaces = (options: {
+  readonly maxConcurrentEffects: number
+  readonly quotas: QuotasOf
+}): FairQueue =>
+  new FairQueue(options.maxConcurrentEffects, tenant => {
+    const { weight, effectsAtOnce } = options.quotas(tenant)
+    return { weight, atOnce: effectsAtOnce }
+  })

@@ -133,10 +133,15 @@ export function commitWithChildren(
 const isWatching = (effect: Effect, childRunId: string): boolean =>
   effect.kind === 'watch-child' && effect.childRunId === childRunId
 
-/** A parent looks when its child ends, begins to wait for someone, or no longer does. Nobody is a fork's parent. */
+/**
+ * A parent looks when its child ends, begins to wait for someone, or no longer does, and so does the stream that has
+ * started the run. Nobody is a fork's parent.
+ */
 export function parentToWake(before: RunState, after: RunState): string[] {
-  if (after.phase === 'absent' || after.fork !== undefined || after.started.parentRunId === undefined) return []
+  if (after.phase === 'absent' || after.fork !== undefined) return []
+  const above = after.started.parentRunId ?? after.started.stream
+  if (above === undefined) return []
   const [old, now] = [statusOf(before), statusOf(after)]
   const told = after.phase === 'ended' || (old !== now && (isWaiting(old) || isWaiting(now)))
-  return told ? [after.started.parentRunId] : []
+  return told ? [above] : []
 }

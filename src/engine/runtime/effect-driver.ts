@@ -1,10 +1,12 @@
-import type { QuotasOf, Weights } from '../../core/quotas.js'
+import type { Weights } from '../../core/quotas.js'
 import { type Effect, isWatching, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
-import { FairQueue, type QueueLoad } from '../../timing/fair-queue.js'
+import { isStreamId } from '../../core/standing/stream.js'
+import type { FairQueue, QueueLoad } from '../../timing/fair-queue.js'
 import type { EffectContext } from '../effects/effect-context.js'
 import { performEffect } from '../effects/perform.js'
 import type { DueRun } from '../ports/run-index.js'
+import type { StandingStreams } from '../standing/standing.js'
 import type { LoadedRun, RunSlot } from './run-cache.js'
 import type { Written } from './run-writer.js'
 import { DueTimes } from './timers.js'
@@ -13,13 +15,15 @@ const DUE_LIMIT = 20_000
 const CLAIM_LIMIT = 500
 
 export type DriverOptions = {
-  readonly maxConcurrentEffects: number
   readonly maxPoisonAttempts: number
   readonly sweepMs: number
-  readonly quotas: QuotasOf
   readonly weights: Weights
   /** Whether this host may start new work now. */
   readonly mayWork: () => boolean
+  /** Who sees to what is no run. */
+  readonly standing: Pick<StandingStreams, 'look' | 'due' | 'watchUntil' | 'stop'>
+  /** Effects of all tenants wait here for a place (Q7, Q8). */
+  readonly places: FairQueue
 }
 
 /**
@@ -28,8 +32,6 @@ export type DriverOptions = {
  */
 export class Driver {
   readonly #due: DueTimes
-  /** Effects of all tenants wait here for a place (Q7, Q8). */
-  readonly #places: FairQueue
   /** Runs that were looked at and had nothing to do, and until when. */
   readonly #resting = new Map<string, number>()
   #stopped = false
@@ -38,16 +40,12 @@ export class Driver {
     private readonly context: EffectContext,
     private readonly options: DriverOptions,
   ) {
-    this.#places = new FairQueue(options.maxConcurrentEffects, tenant => {
-      const { weight, effectsAtOnce } = options.quotas(tenant)
-      return { weight, atOnce: effectsAtOnce }
-    })
     this.#due = new DueTimes(context.clock, runId => this.#spawn(this.#timeCame(runId), runId))
   }
 
   /** Effects that are performed, and those that wait for a place. */
   get load(): QueueLoad {
-    return this.#places.load
+    return this.options.places.load
   }
 
   /** A run was written: stop what it no longer wants, start what it is owed now. */
@@ -65,6 +63,7 @@ export class Driver {
 
   /** Somebody says the run needs attention; the log knows whether it is true. */
   async look(runId: string, attempts = 0): Promise<void> {
+    if (isStreamId(runId)) return this.options.standing.look(runId, attempts)
     const slot = this.context.cache.enter(runId)
     const loaded = await slot.runExclusive(() => this.context.runs.load(slot))
     if (!loaded || loaded.epoch === null || loaded.state.phase !== 'active') return
@@ -93,9 +92,11 @@ export class Driver {
     while ((await store.claimOrphans(hostId(), now, CLAIM_LIMIT, this.options.weights)) > 0);
     const horizon = now + this.options.sweepMs
     this.#due.watchUntil(horizon + this.options.sweepMs)
+    this.options.standing.watchUntil(horizon + this.options.sweepMs)
     for (const [runId, until] of this.#resting) if (until <= now) this.#resting.delete(runId)
     for (const due of await store.dueRuns(hostId(), horizon, DUE_LIMIT, this.options.weights)) {
-      if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
+      if (isStreamId(due.runId)) this.options.standing.due(due, now)
+      else if (due.wakeAt > now) this.#due.note(due.runId, due.wakeAt)
       else if (due.wakeAt === 0 || !this.#isTended(due, now)) this.#spawn(this.look(due.runId, due.attempts), due.runId)
     }
   }
@@ -127,6 +128,7 @@ export class Driver {
   stop(): void {
     this.#stopped = true
     this.#due.stop()
+    this.options.standing.stop()
   }
 
   #drive(slot: RunSlot, loaded: LoadedRun): void {
@@ -146,7 +148,7 @@ export class Driver {
   async #perform(tenant: string, slot: RunSlot, key: string, effect: Effect, abort: AbortController): Promise<void> {
     const looks = slot.looks
     try {
-      const report = await this.#places.run(tenant, async () => {
+      const report = await this.options.places.run(tenant, async () => {
         if (abort.signal.aborted || this.#stopped || !slot.loaded) return undefined
         return performEffect(this.context, slot.loaded, effect, abort.signal)
       })

@@ -4,8 +4,19 @@ import type { StoredEvent } from '../ports/event-log.js'
 import { chainHash } from './chain.js'
 import { upcast } from './upcast.js'
 
+/** Whatever a log is made of. */
+export type Encodable = Pick<Recorded, 'sequence' | 'at'> & {
+  readonly type: string
+  readonly payload: object
+  readonly nodeId?: string
+  readonly secret?: object
+  readonly cause?: number
+  readonly foreignCause?: Recorded['foreignCause']
+  readonly input?: object
+}
+
 /** Rendered once on the way in, each event chained to the one before … */
-export function encodeAll(events: readonly Recorded[], head: string, ids: Pick<Ids, 'salt'>): StoredEvent[] {
+export function encodeAll(events: readonly Encodable[], head: string, ids: Pick<Ids, 'salt'>): StoredEvent[] {
   let previous = head
   return events.map(event => {
     const link = {

@@ -1,9 +1,10 @@
 import type { Space } from '../../core/journal/place.js'
 import type { Json } from '../../core/json.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import type { Refusal } from '../../core/problem.js'
 import type { QuotasOf, Weights } from '../../core/quotas.js'
 import type { Rules } from '../../core/run/decide.js'
 import type { RunLimits } from '../../core/run/decision-context.js'
+import { isStreamId, STREAM_WORKFLOWS } from '../../core/standing/stream.js'
 import type { NodeTypes } from '../../core/workflow/compile.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
@@ -21,28 +22,30 @@ import type {
   RunEngine,
 } from '../api.js'
 import { PeerTries } from '../effects/peer-tries.js'
-import { placesFor } from '../journal/new-run.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
+import type { Calendar } from '../ports/calendar.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import { NO_PEERS, type Peers } from '../ports/peers.js'
 import type { Performer } from '../ports/performer.js'
-import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
+import type { RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
-import type { WorkflowRecord } from '../ports/workflows.js'
+import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
+import { Committer } from '../standing/committer.js'
+import { RunStarter } from '../standing/run-starter.js'
+import { StandingStreams, type StreamGround } from '../standing/standing.js'
 import { forgetRepetitions } from '../effects/once.js'
 import { missingRun } from '../queries/missing-run.js'
-import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
-import { childFullness, troubles, unavailable } from './capacity.js'
+import { childFullness, effectPlaces, type Phase, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
-import { doubtsOf } from './doubts.js'
+import { acceptWorkflow, examineWorkflow } from './doubts.js'
 import { Driver } from './effect-driver.js'
 import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
@@ -51,7 +54,7 @@ import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { configurableProblem, gatesFor, partedInputs, planFor, startedWith, unknownWork } from './start-run.js'
+import { type StartDeps, beginningOf } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -68,6 +71,7 @@ export type EngineDeps = {
   readonly definitionShape: (value: unknown) => Refusal | undefined
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
+  readonly calendar: Calendar
   readonly agents: Agents
   /** For replays to compare with; without it they are told as they were. */
   readonly today?: Today
@@ -99,6 +103,7 @@ export type EngineOptions = {
   readonly reuseAnswers: boolean
   /** What runs can write down for later. */
   readonly spaces: readonly Space[]
+  readonly scheduling: SchedulingOptions
 }
 
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
@@ -113,8 +118,13 @@ export class Engine implements RunEngine {
   readonly #runs: RunWriter
   readonly #driver: Driver
   readonly #followers: Followers
+  readonly #standing: StandingStreams
+  readonly #starting: StartDeps
+  readonly #starter: RunStarter
+  readonly schedules: Schedules
+  readonly #registering: Parameters<typeof acceptWorkflow>[0]
   readonly #forks: ForkDeps
-  #phase: 'new' | 'running' | 'draining' | 'stopped' = 'new'
+  #phase: Phase = 'new'
   #sweptAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
   #disarm: () => void = () => undefined
@@ -137,10 +147,12 @@ export class Engine implements RunEngine {
     const recent = new Lru<Json>(RECENT_CONTENTS)
     this.#lease = new HostLease(deps, options, () => {
       this.#cache.clear()
+      this.#standing.clear()
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
     const { today = NOTHING_TODAY, peers = NO_PEERS, turns = new Turns() } = deps
+    const committer = new Committer({ store, lease: this.#lease, turns, announcer: deps.announcer })
     this.#runs = new RunWriter({
       store,
       clock,
@@ -149,6 +161,7 @@ export class Engine implements RunEngine {
       standards: deps.standards,
       cache: this.#cache,
       lease: this.#lease,
+      committer,
       rules,
       announcer: deps.announcer,
       quotas: options.quotas,
@@ -157,6 +170,28 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
+    this.#starting = { ...deps, plans: this.#plans, spaces: options.spaces }
+    this.#starter = new RunStarter({ ...this.#starting, ids, cache: this.#cache, runs: this.#runs })
+    const places = effectPlaces(options)
+    // A host that is leaving lets what is under way come to its end, and begins nothing.
+    const mayWork = () => this.#lease.isFirm && this.#phase === 'running'
+    this.#standing = new StandingStreams(
+      {
+        ...deps,
+        lease: this.#lease,
+        committer,
+        announcer: deps.announcer,
+        turns,
+        runs: this.#runs,
+        quotas: options.quotas,
+        places,
+        published: (streamId, stored) => this.#followers.publish(streamId, stored),
+      },
+      { ...options, mayWork },
+    )
+    const scheduling = { ...deps, plans: this.#plans, quotas: options.quotas }
+    this.schedules = new Schedules(scheduling, options.scheduling, this.ground)
+    this.#registering = { plans: this.#plans, schedules: this.schedules, agents: deps.agents, peers }
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
@@ -175,8 +210,7 @@ export class Engine implements RunEngine {
         reuseAnswers: options.reuseAnswers,
         turns,
       },
-      // A host that is leaving lets what is under way come to its end, and begins nothing.
-      { ...options, mayWork: () => this.#lease.isFirm && this.#phase === 'running' },
+      { ...options, mayWork, standing: this.#standing, places },
     )
   }
 
@@ -200,12 +234,19 @@ export class Engine implements RunEngine {
     this.#unhint()
     const { clock } = this.deps
     const deadline = clock.monotonic() + drainMs
-    while (this.#cache.busy.length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
+    const busy = () => [...this.#cache.busy, ...this.#standing.busy]
+    while (busy().length > 0 && clock.monotonic() < deadline) await sleep(clock, 10)
     this.#driver.stop()
-    await Promise.all(this.#cache.busy.map(slot => slot.runExclusive(async () => undefined)))
+    await Promise.all(busy().map(slot => slot.runExclusive(async () => undefined)))
     this.#cache.clear()
+    this.#standing.clear()
     this.#phase = 'stopped'
     await this.#lease.stop()
+  }
+
+  /** What kinds of standing streams are made of. */
+  get ground(): StreamGround {
+    return { standing: this.#standing, starter: this.#starter, runs: this.#runs, cache: this.#cache }
   }
 
   /** What a new run of a workflow, or agent, would be made of. */
@@ -216,25 +257,10 @@ export class Engine implements RunEngine {
   async create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    const plan = await planFor(this.#plans, request)
-    if (!plan) return { ok: false, refusal: unknownWork(request) }
-    const { schemas, standards, ids } = this.deps
-    const misfit = await configurableProblem(schemas, plan, request)
-    if (misfit) return { ok: false, refusal: misfit }
-    const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
-    if ('code' in gates) return { ok: false, refusal: refuse('validation_error', gates.message) }
-    const runId = ids.run()
-    const { inputs, ...withheld } = partedInputs(request, plan)
-    const started = startedWith(request, plan, inputs, runId)
-    const { spaces } = this.options
-    const journal = await placesFor(this.deps.store, spaces, { runId, plan, isGated: gates.length > 0 }, request)
-    return this.#runs.create(
-      runId,
-      { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
-      plan,
-      request.exclusiveScope ?? false,
-      response,
-    )
+    const runId = this.deps.ids.run()
+    const start = await beginningOf(this.#starting, request, runId)
+    if ('code' in start) return { ok: false, refusal: start }
+    return this.#runs.create(runId, start.input, start.plan, request.exclusiveScope ?? false, response)
   }
 
   async command(
@@ -258,7 +284,7 @@ export class Engine implements RunEngine {
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
-    return this.#cache.get(runId)?.loaded?.tenant ?? (await this.deps.store.readRun(null, runId))?.tenant
+    return this.#cache.get(runId)?.loaded?.tenant ?? (await this.#rowOf(null, runId))?.tenant
   }
 
   /** Undefined when there is no run. */
@@ -275,23 +301,19 @@ export class Engine implements RunEngine {
     const known = this.#cache.get(runId)
     const loaded = known && this.#runs.remembered(known)
     if (loaded) return loaded.tenant === tenant ? inspectedRun(loaded) : undefined
-    if (!(await this.deps.store.readRun(tenant, runId))) return undefined
+    if (!(await this.#rowOf(tenant, runId))) return undefined
     const slot = this.#cache.enter(runId)
     const read = await slot.runExclusive(() => this.#runs.load(slot))
     return read && inspectedRun(read)
   }
 
-  missing(tenant: string, runId: string): Promise<Refusal> {
-    return missingRun(this.deps.store, tenant, runId)
-  }
+  missing: RunEngine['missing'] = (tenant, runId) => missingRun(this.deps.store, tenant, runId)
 
   list(query: RunQuery): Promise<RunRow[]> {
-    return this.deps.store.listRuns(query)
+    return this.deps.store.listRuns({ ...query, except: [...(query.except ?? []), ...STREAM_WORKFLOWS] })
   }
 
-  childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
-    return this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
-  }
+  childrenOf: RunEngine['childrenOf'] = (runId, limit) => this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
 
   readEvents: RunEngine['readEvents'] = async (tenant, runId, ...range) => {
     return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, ...range) : undefined
@@ -303,44 +325,19 @@ export class Engine implements RunEngine {
     from: number,
     signal: AbortSignal,
   ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
-    const row = await this.deps.store.readRun(tenant, runId)
+    const row = await this.#rowOf(tenant, runId)
     if (!row) return undefined
     if (row.endedAt !== null && from >= row.length) return nothingToFollow()
     return this.#followers.follow(runId, from, signal)
   }
 
-  putWorkflow: RunEngine['putWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(tenant, definition)
-    if ('code' in checked) return { ok: false, refusal: checked }
-    const workflowId = checked.plan.definition.id
-    const known = await this.#plans.list(tenant ?? '')
-    const before = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
-    const record = await this.#plans.put(tenant, checked)
-    return { ok: true, value: { record, created: !before, ...(await doubtsOf(checked.plan, known, this.deps)) } }
-  }
+  putWorkflow: RunEngine['putWorkflow'] = (...asked) => acceptWorkflow(this.#registering, ...asked)
 
-  checkWorkflow: RunEngine['checkWorkflow'] = async (tenant, definition) => {
-    const checked = await this.#checked(tenant, definition)
-    if ('code' in checked) return { ok: false, refusal: checked }
-    const known = await this.#plans.list(tenant ?? '')
-    const doubts = await doubtsOf(checked.plan, known, this.deps)
-    return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
-  }
+  checkWorkflow: RunEngine['checkWorkflow'] = (...asked) => examineWorkflow(this.#registering, ...asked)
 
-  async #checked(tenant: string | null, definition: unknown): Promise<{ plan: Plan; text: string } | Refusal> {
-    const checked = await this.#plans.check(definition, tenant)
-    if ('code' in checked || !isReserved(checked.plan.definition.id)) return checked
-    const message = `the id ${checked.plan.definition.id} is for a workflow of the host's own, as are ids that begin with ${RESERVED}; give it another id`
-    return refuse('validation_error', message, { field: 'id' })
-  }
+  getWorkflow: RunEngine['getWorkflow'] = (...asked) => this.deps.store.getWorkflow(...asked)
 
-  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
-    return this.deps.store.getWorkflow(tenant, workflowId)
-  }
-
-  listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    return this.#plans.list(tenant)
-  }
+  listWorkflows: RunEngine['listWorkflows'] = tenant => this.#plans.list(tenant)
 
   /** What is in use of it, counted where it is given out and taken back. */
   get load() {
@@ -361,11 +358,11 @@ export class Engine implements RunEngine {
   #hinted(runId: string): void {
     this.#followers.hint(runId)
     const slot = this.#cache.get(runId)
-    if (!slot || slot.loaded?.state.phase === 'ended') return
-    slot
-      .runExclusive(async () => this.#cache.put(slot, undefined))
-      .then(() => this.#driver.look(runId))
-      .catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
+    if (isStreamId(runId) ? false : !slot || slot.loaded?.state.phase === 'ended') return
+    const looked = slot
+      ? slot.runExclusive(async () => this.#cache.put(slot, undefined)).then(() => this.#driver.look(runId))
+      : this.#standing.hinted(runId)
+    looked.catch(error => this.deps.log.warn({ runId, error: String(error) }, 'a hint could not be followed'))
   }
 
   async #sweep(): Promise<void> {
@@ -389,9 +386,14 @@ export class Engine implements RunEngine {
     return undefined
   }
 
+  /** The row of a run; a standing stream is none, whoever asks for it by its id. */
+  async #rowOf(tenant: string | null, runId: string): Promise<RunRow | undefined> {
+    return isStreamId(runId) ? undefined : this.deps.store.readRun(tenant, runId)
+  }
+
   async #isVisible(tenant: string, runId: string): Promise<boolean> {
     const slot = this.#cache.get(runId)
     const known = slot && this.#runs.remembered(slot)
-    return known ? known.tenant === tenant : (await this.deps.store.readRun(tenant, runId)) !== undefined
+    return known ? known.tenant === tenant : (await this.#rowOf(tenant, runId)) !== undefined
   }
 }

@@ -6,6 +6,7 @@ import { branchOff, narrowedScope, type Overlay, startOf } from '../../core/repl
 import { decide, type Rules } from '../../core/run/decide.js'
 import type { Recorded } from '../../core/run/events.js'
 import type { RunState } from '../../core/run/state.js'
+import { isStreamId } from '../../core/standing/stream.js'
 import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
@@ -67,7 +68,7 @@ export async function forkRun(
 
 async function forkedRun(deps: ForkDeps, request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
   const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, memoryAsOf, scopes } = request
-  const source = await deps.store.readRun(tenant, sourceRunId)
+  const source = isStreamId(sourceRunId) ? undefined : await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
   if (fromSeq > source.length) return refused(beyondLog(source, fromSeq))
   const latest = await deps.plans.pinned(source.workflowDigest)

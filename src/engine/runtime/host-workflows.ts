@@ -1,12 +1,12 @@
 import type { WorkflowDefinition, WorkflowNode } from '../../core/workflow/definition.js'
-import { JUDGE_WORKFLOW, judgeNode } from '../../core/workflow/nodes/judge.js'
+import { GOAL_JUDGE_NODE, GOAL_JUDGE_WORKFLOW, JUDGE_WORKFLOW, judgeNode } from '../../core/workflow/nodes/judge.js'
 import { VERIFIER_WORKFLOW, verifyNode } from '../../core/workflow/nodes/verify.js'
 
 const single = (
   id: string,
   nodeId: string,
   typeId: string,
-  more: Pick<WorkflowNode, 'outputSensitivity'> = {},
+  more: Partial<Pick<WorkflowNode, 'outputSensitivity' | 'config'>> = {},
 ): WorkflowDefinition => ({
   id,
   name: id,
@@ -25,6 +25,8 @@ const HOST_WORKFLOWS: { readonly [id: string]: WorkflowDefinition } = {
   [VERIFIER_WORKFLOW]: single(VERIFIER_WORKFLOW, 'verify', verifyNode.typeId, { outputSensitivity: { result: true } }),
   /** A result is put to a gate, and nothing else happens. */
   [JUDGE_WORKFLOW]: single(JUDGE_WORKFLOW, 'judge', judgeNode.typeId),
+  /** What a contributing run has left is put to the gate that its goal names. */
+  [GOAL_JUDGE_WORKFLOW]: single(GOAL_JUDGE_WORKFLOW, GOAL_JUDGE_NODE, judgeNode.typeId, { config: { goal: true } }),
 }
 
 export const HOST_WORKFLOW_IDS: readonly string[] = Object.keys(HOST_WORKFLOWS)

@@ -18,10 +18,10 @@ export type LoadedRun = {
 }
 
 /**
- * One run's place in the process: its cached state, the queue that makes writers take turns, and the effects under way.
+ * The place of one run, or stream, in the process: its cached state, the queue that makes writers take turns, and the effects under way.
  */
-export class RunSlot {
-  loaded: LoadedRun | undefined
+export class RunSlot<Loaded = LoadedRun> {
+  loaded: Loaded | undefined
   /** Effects being performed, by key; aborting one only stops the work, its answer would be ignored anyway. */
   readonly inFlight = new Map<string, AbortController>()
   /** How often someone asked this host to look at the run. */

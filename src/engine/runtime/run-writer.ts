@@ -6,6 +6,7 @@ import { decide, type Rules } from '../../core/run/decide.js'
 import { wakeAt } from '../../core/run/effects.js'
 import type { FileConflict, RunInput } from '../../core/run/input.js'
 import { type RunState, statusOf } from '../../core/run/state.js'
+import { isStreamId } from '../../core/standing/stream.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { Answer, InspectedRun, MakeResponse } from '../api.js'
@@ -18,6 +19,7 @@ import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
+import type { Committer, CommitPart } from '../standing/committer.js'
 import { afterOverQuota, quotasFor, type Room, retried, scopeActive } from './capacity.js'
 import { CHAIN_START } from './chain.js'
 import { type ChildSpawner, commitWithChildren, parentToWake } from './children.js'
@@ -71,7 +73,6 @@ const FRESH_MS = 1_000
  *  E3  one commit per step, and no read when the run is warm.
  */
 export class RunWriter {
-  #commits = 0
   readonly spawner: ChildSpawner
 
   constructor(
@@ -83,6 +84,7 @@ export class RunWriter {
       cache: RunCache
       standards: Standards
       lease: HostLease
+      committer: Committer
       rules: (plan: Plan) => Rules
       announcer: Announcer | undefined
       quotas: QuotasOf
@@ -247,7 +249,7 @@ export class RunWriter {
     if (remembered && lengthOf(remembered) >= atLeast) return remembered
     const known = slot.loaded
     const row = await store.readRun(null, slot.runId)
-    if (!row) {
+    if (!row || isStreamId(row.runId)) {
       cache.put(slot, undefined)
       return undefined
     }
@@ -278,55 +280,58 @@ export class RunWriter {
     steps: readonly PendingWrite[],
     response: RememberedResponse | undefined,
   ): Promise<Answer<InspectedRun> | Room | 'again'> {
-    const { store, lease, cache } = this.deps
-    this.#commits += 1
-    for (const { loaded, steps: taken } of steps) this.deps.turns.spent(loaded.tenant, taken)
-    const deliveries = this.#deliveriesOf(steps)
-    const commit = {
-      appendId: `${lease.hostId}.${this.#commits}`,
-      hostId: lease.hostId,
-      tenant: steps[0]!.loaded.tenant,
-      streams: steps.map(({ append }) => append),
-      wakes: steps.flatMap(({ wakes }) => wakes),
-      ...(response ? { response } : {}),
-      ...(deliveries.length > 0 ? { deliveries } : {}),
-      ...quotasFor(this.deps.quotas, steps),
+    const quotas = quotasFor(this.deps.quotas, steps)
+    const appends = steps.map(({ append }) => append)
+    const result = await this.deps.committer.commit(
+      steps.map(one => this.partOf(one)),
+      response,
+      quotas,
+    )
+    switch (result.kind) {
+      case 'committed':
+        return { ok: true, value: inspectedRun(steps[0]!.loaded) }
+      case 'response-exists':
+        return { ok: false, replay: result.response }
+      case 'scope-active':
+        return { ok: false, refusal: scopeActive(result.runId) }
+      case 'over-quota':
+        return afterOverQuota(result)
+      case 'workspace-conflict':
+        throw new PublishRefused(conflictOf(result, appends))
+      case 'conflict':
+      case 'fenced':
+        return 'again'
     }
-    const result = await store.commit(commit).catch(error => {
-      for (const { slot } of steps) cache.put(slot, undefined)
-      throw error
-    })
-    if (result.kind === 'committed') {
-      for (const written of steps) {
-        written.slot.seenAt = this.deps.clock.monotonic()
-        cache.put(written.slot, written.loaded)
+  }
+
+  /** A step of a run as part of a commit. */
+  partOf(written: PendingWrite): CommitPart {
+    const { slot, loaded, append, wakes, steps } = written
+    const { cache, clock } = this.deps
+    return {
+      tenant: loaded.tenant,
+      append,
+      wakes,
+      deliveries: this.#deliveriesOf(written),
+      steps,
+      believe: () => {
+        slot.seenAt = clock.monotonic()
+        cache.put(slot, loaded)
         this.deps.written(written)
-      }
-      if (deliveries.length > 0) this.deps.announcer?.committed(deliveries)
-      return { ok: true, value: inspectedRun(steps[0]!.loaded) }
+      },
+      doubt: () => cache.put(slot, undefined),
     }
-    for (const { slot } of steps) cache.put(slot, undefined)
-    if (result.kind === 'response-exists') return { ok: false, replay: result.response }
-    if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
-    if (result.kind === 'over-quota') return afterOverQuota(result)
-    if (result.kind === 'workspace-conflict') throw new PublishRefused(conflictOf(result, commit.streams))
-    // The claim moved, or the whole host was fenced: find out which before deciding anew.
-    if (result.kind === 'fenced') await lease.renew()
-    return 'again'
   }
 
   /**
    * R-REPLAY-13, R-SEC-1: whether subscribers are told is a matter of the run, not of the event. A replay tells nobody,
    * and neither do runs of the host's own, which are no work of the tenant's.
    */
-  #deliveriesOf(steps: readonly PendingWrite[]): readonly NewDelivery[] {
+  #deliveriesOf({ loaded: { state, tenant, runId }, stored }: PendingWrite): readonly NewDelivery[] {
     const { announcer } = this.deps
-    if (announcer === undefined) return NOTHING
-    return steps.flatMap(({ loaded: { state, tenant, runId }, stored }) => {
-      if (state.phase === 'absent' || isReplay(state)) return NOTHING
-      if (HOST_WORKFLOW_IDS.includes(state.started.workflowId)) return NOTHING
-      return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
-    })
+    if (announcer === undefined || state.phase === 'absent' || isReplay(state)) return NOTHING
+    if (HOST_WORKFLOW_IDS.includes(state.started.workflowId)) return NOTHING
+    return announcer.deliveriesFor({ tenant, runId, tags: state.started.tags ?? [] }, stored)
   }
 }
 

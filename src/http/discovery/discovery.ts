@@ -7,6 +7,9 @@ import type { HttpConfig } from '../config.js'
 import { agentFamilies } from './agent-capabilities.js'
 import { journalFamilies } from './journal-capabilities.js'
 
+/** Where gates of runs stand; one that judges goals is of the goals. */
+const IN_RUNS = PLACEMENTS.filter(placement => placement !== 'goal')
+
 /** How long responses are remembered at least; `host.ts` purges older ones. */
 export const RESPONSE_RETENTION_SECONDS = 24 * 60 * 60
 export const INVOCATION_RETENTION_SECONDS = 14 * 24 * 60 * 60
@@ -45,6 +48,13 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     multiAgent: { executionModel: executionModel(EXECUTION_MODEL_VERSION, modelTerms(config)) },
     ...agentFamilies(config, hasAgents),
     ...journalFamilies(config),
+    scheduling: {
+      supported: true,
+      cron: true,
+      delayed: false,
+      calendar: false,
+      maxFutureHorizon: `P${config.horizonDays}D`,
+    },
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
@@ -63,7 +73,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     extensions: {
       interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true },
       ...(config.memory.enabled && { memory: { fullTextSearch: config.memory.fullText } }),
-      verification: { gating: true, placements: PLACEMENTS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
+      verification: { gating: true, placements: IN_RUNS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
     },
     restTransport: { conditionalRunGet: true, contentEncodings: [] },
     configurable: {

@@ -118,7 +118,8 @@ function translationProblems({ rendered, blocking, point, verdicts }: Verificati
   if (rendered === undefined) return problems
   const { dwsVerdict, forced, proceeds } = rendered.payload
   const isFailed = !isPassing(dwsVerdict)
-  const isSilent = point === 'none' || (!blocking && isFailed)
+  // A goal is told whatever its judge says of it.
+  const isSilent = point !== 'goal' && (point === 'none' || (!blocking && isFailed))
   if ((proceeds === true) !== isSilent)
     problems.push([`${show(dwsVerdict)}, and it ${isSilent ? 'waits' : 'proceeds'}`, rendered])
   if (isSilent && verdicts[0] !== undefined) problems.push(['a gate that does not block says what would', verdicts[0]])

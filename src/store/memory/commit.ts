@@ -1,6 +1,7 @@
 import { absent, present } from '../../core/present.js'
 import type { StoredQuotas, TenantUsage } from '../../core/quotas.js'
 import { isTerminal } from '../../core/run/events.js'
+import { STREAM_WORKFLOWS } from '../../core/standing/stream.js'
 import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
@@ -11,6 +12,7 @@ import { refuseErased } from './erasures.js'
 import { gateRowsAfterAppend } from './gates.js'
 import { writeJournal } from './journal-commit.js'
 import { readLog } from './log.js'
+import { streamRunsAfter } from './streams.js'
 import { addTo, firstOf, isAlive, type Tables } from './tables.js'
 
 /** Checks everything, then writes everything; nothing in between can interleave, which makes it one transaction. */
@@ -22,10 +24,12 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
   const gates = commit.streams.map(stream => gateRowsAfterAppend(tables, stream))
+  const begun = commit.streams.flatMap(stream => streamRunsAfter(tables, commit, stream))
   const conflict = writeJournal(tables, commit)
   if (conflict) return conflict
   for (const [i, { runId }] of commit.streams.entries()) if (gates[i]) tables.gates.set(runId, gates[i])
   for (const [i, stream] of commit.streams.entries()) write(tables, commit, stream, ends[i] ?? null)
+  for (const { streamId, rows } of begun) tables.streamRuns.set(streamId, rows)
   for (const delivery of commit.deliveries ?? []) addDelivery(tables, delivery)
   for (const runId of commit.wakes) wake(tables, runId)
   if (commit.response) tables.responses.set(responseKey(commit.response), commit.response)
@@ -65,8 +69,9 @@ export const usageOf = ({ active, bytes }: Tables, tenant: string): TenantUsage 
 
 /** What S13 counts of one append. */
 function countUsage(tables: Tables, { runId, events, snapshot, create }: StreamAppend, isOpen: boolean): void {
-  const { tenant, parentRunId } = tables.runs.get(runId) ?? absent(`run ${runId}`)
+  const { tenant, parentRunId, workflowId } = tables.runs.get(runId) ?? absent(`run ${runId}`)
   addTo(tables.bytes, tenant, bytesOfEvents(events) + bytesOfTexts(snapshot ?? null))
+  if (STREAM_WORKFLOWS.includes(workflowId)) return
   addTo(tables.active, tenant, Number(isOpen) - Number(tables.open.has(runId)))
   if (create === undefined || parentRunId === null) return
   const root = tables.roots.get(parentRunId) ?? parentRunId

@@ -103,6 +103,7 @@ function deleteRun(tables: Tables, { runId, tenant }: PurgedRun): void {
   for (const table of [tables.runs, tables.events, tables.gates, tables.forks]) table.delete(runId)
   tables.roots.delete(runId)
   tables.families.delete(runId)
+  tables.streamRuns.delete(runId)
   for (const key of tables.appends.keys()) if (key.startsWith(`${runId}:`)) tables.appends.delete(key)
 }
 

@@ -1,3 +1,4 @@
+import type { StreamRunBegan } from '../../core/standing/stream.js'
 import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
@@ -51,6 +52,8 @@ export type Tables = {
   /** The root of each child, and how many are below each root. */
   readonly roots: Map<string, string>
   readonly families: Map<string, number>
+  /** By standing stream: the runs that it has started, in their order (S16). */
+  readonly streamRuns: Map<string, readonly StreamRunBegan[]>
   /** By tenant. */
   readonly dataKeys: Map<string, string>
   readonly erasures: Map<string, ErasureRow>
@@ -116,6 +119,7 @@ export const emptyTables = (): Tables => ({
   active: new Map(),
   roots: new Map(),
   families: new Map(),
+  streamRuns: new Map(),
   dataKeys: new Map(),
   erasures: new Map(),
   journal: emptyJournal(),

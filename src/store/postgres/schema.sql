@@ -90,11 +90,12 @@ CREATE TABLE assay.events (
   CONSTRAINT events_pkey PRIMARY KEY (run_id, seq),
   CONSTRAINT events_seq_check CHECK ((seq >= 0))
 );
-CREATE UNIQUE INDEX events_terminal ON assay.events USING btree (run_id) WHERE (type = ANY (ARRAY['run.completed'::text, 'run.failed'::text, 'run.cancelled'::text]));
+CREATE UNIQUE INDEX events_terminal ON assay.events USING btree (run_id) WHERE (type = ANY (ARRAY['run.completed'::text, 'run.failed'::text, 'run.cancelled'::text, 'assay.stream.ended'::text]));
 CREATE TRIGGER events_gates AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_gates();
 CREATE TRIGGER events_goal AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_goal();
 CREATE TRIGGER events_guard AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_guard();
 CREATE TRIGGER events_journal AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_journal();
+CREATE TRIGGER events_stream_runs AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_stream_runs();
 CREATE TRIGGER events_tools AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_tools();
 CREATE TRIGGER events_writes AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_writes();
 CREATE TRIGGER events_written_artifacts AFTER INSERT ON assay.events REFERENCING NEW TABLE AS fresh FOR EACH STATEMENT EXECUTE FUNCTION assay.events_written_artifacts();
@@ -446,9 +447,10 @@ CREATE INDEX runs_unsealed ON assay.runs USING btree (unsealed_at, run_id) WHERE
 CREATE TRIGGER runs_family AFTER INSERT ON assay.runs FOR EACH ROW WHEN ((new.root_run_id IS NOT NULL)) EXECUTE FUNCTION assay.runs_family();
 CREATE TRIGGER runs_of_erased BEFORE INSERT ON assay.runs FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
 CREATE TRIGGER runs_root BEFORE INSERT ON assay.runs FOR EACH ROW WHEN ((new.parent_run_id IS NOT NULL)) EXECUTE FUNCTION assay.runs_root();
-CREATE TRIGGER runs_usage_end AFTER UPDATE OF ended_at ON assay.runs FOR EACH ROW WHEN (((old.ended_at IS NULL) AND (new.ended_at IS NOT NULL))) EXECUTE FUNCTION assay.runs_usage();
-CREATE TRIGGER runs_usage_gone AFTER DELETE ON assay.runs FOR EACH ROW EXECUTE FUNCTION assay.runs_usage();
-CREATE TRIGGER runs_usage_open AFTER INSERT ON assay.runs FOR EACH ROW WHEN ((new.ended_at IS NULL)) EXECUTE FUNCTION assay.runs_usage();
+CREATE TRIGGER runs_usage_end AFTER UPDATE OF ended_at ON assay.runs FOR EACH ROW WHEN (((old.ended_at IS NULL) AND (new.ended_at IS NOT NULL) AND (NOT assay.is_stream(new.workflow_id)))) EXECUTE FUNCTION assay.runs_usage();
+CREATE TRIGGER runs_usage_gone AFTER DELETE ON assay.runs FOR EACH ROW WHEN ((NOT assay.is_stream(old.workflow_id))) EXECUTE FUNCTION assay.runs_usage();
+CREATE TRIGGER runs_usage_open AFTER INSERT ON assay.runs FOR EACH ROW WHEN (((new.ended_at IS NULL) AND (NOT assay.is_stream(new.workflow_id)))) EXECUTE FUNCTION assay.runs_usage();
+CREATE TRIGGER stream_runs_gone AFTER DELETE ON assay.runs FOR EACH ROW WHEN (assay.is_stream(old.workflow_id)) EXECUTE FUNCTION assay.stream_runs_gone();
 
 CREATE TABLE assay.snapshots (
   run_id text COLLATE "C" NOT NULL,
@@ -489,6 +491,19 @@ CREATE TABLE assay.standards (
   CONSTRAINT standards_version_check CHECK ((version > 0))
 );
 CREATE TRIGGER standards_of_erased BEFORE INSERT ON assay.standards FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+
+CREATE TABLE assay.stream_runs (
+  stream_id text COLLATE "C" NOT NULL,
+  role text COLLATE "C" NOT NULL,
+  ordinal bigint NOT NULL,
+  run_id text COLLATE "C" NOT NULL,
+  tick text COLLATE "C",
+  CONSTRAINT stream_runs_ordinal_check CHECK ((ordinal > 0)),
+  CONSTRAINT stream_runs_pkey PRIMARY KEY (stream_id, role, ordinal),
+  CONSTRAINT stream_runs_role_check CHECK ((role = ANY (ARRAY['work'::text, 'judge'::text]))),
+  CONSTRAINT stream_runs_run_id_key UNIQUE (run_id),
+  CONSTRAINT stream_runs_stream_id_role_tick_key UNIQUE (stream_id, role, tick)
+);
 
 CREATE TABLE assay.tenant_events (
   tenant text COLLATE "C" NOT NULL,
@@ -609,7 +624,7 @@ CREATE FUNCTION assay.delete_webhook(owner_id text, webhook text) RETURNS boolea
 CREATE FUNCTION assay.destroy_content(whose text, of_space text, of_scope text, of_ref text, of_id text) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:952d3fd110a4ccc77e383ac9271ac811;
 CREATE FUNCTION assay.end_of(events jsonb) RETURNS bigint LANGUAGE sql IMMUTABLE
-  AS md5:2fed7b16e019f48f8ac7a9d938d40a46;
+  AS md5:f7386c0eb56e532cc268170acb96937d;
 CREATE FUNCTION assay.enter_layer(run text, n bigint, node text, happened bigint, writes bigint[], targets text[], isolations boolean[]) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:6bc3969b6beeed1fee788d2c242c8cc4;
 CREATE FUNCTION assay.erase_events(name text, eraser text, run text, seqs bigint[], left_over text[]) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -627,9 +642,11 @@ CREATE FUNCTION assay.events_gates() RETURNS trigger LANGUAGE plpgsql SET enable
 CREATE FUNCTION assay.events_goal() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:18835b1015abc127449a6a60a64fae13;
 CREATE FUNCTION assay.events_guard() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:13a144e010682b882cbf73a329afc030;
+  AS md5:beb21243413483a0d0eddec15048e6c8;
 CREATE FUNCTION assay.events_journal() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
   AS md5:f2a12e7b39541da62abfc96fbcdda9a1;
+CREATE FUNCTION assay.events_stream_runs() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:38e3cfbc0553950404e4f1c50fe6b9d6;
 CREATE FUNCTION assay.events_tools() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:be2af80e6db22727c18ef6f08225406b;
 CREATE FUNCTION assay.events_writes() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -656,6 +673,8 @@ CREATE FUNCTION assay.host_lock(host_id text) RETURNS bigint LANGUAGE sql IMMUTA
   AS md5:5d211115479ffc4f6b5843d2680d83c6;
 CREATE FUNCTION assay.is_held_above(run text) RETURNS boolean LANGUAGE plpgsql STABLE SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:8a69ead019049c42344295f4b5e09b3a;
+CREATE FUNCTION assay.is_stream(workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
+  AS md5:6be672e539da40b68065628383e4a401;
 CREATE FUNCTION assay.is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
   AS md5:c6cfb271b07b8b792a850d22289527e1;
 CREATE FUNCTION assay.journal_dense() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
@@ -718,6 +737,8 @@ CREATE FUNCTION assay.share_prefix(run text, tenant_id text, fork jsonb) RETURNS
   AS md5:7ba23f606c26840fe1aae37c22ba054a;
 CREATE FUNCTION assay.shared_end(run text, inherited bigint) RETURNS bigint LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:6ea2b5f5ec85065e1809fedd2ca2dfc4;
+CREATE FUNCTION assay.stream_runs_gone() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
+  AS md5:5df26cbc6e61874debe7c9726f4d88e8;
 CREATE FUNCTION assay.take_attempt(e assay.events) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:835e99f7ec55517426f753abb05f1dc1;
 CREATE FUNCTION assay.take_child(e assay.events, whose text) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp

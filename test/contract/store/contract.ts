@@ -19,11 +19,12 @@ import { purgeContract } from './contract/purges.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
 import { standardContract } from './contract/standards.js'
+import { streamContract } from './contract/streams.js'
 import { textContract } from './contract/text.js'
 import { usageContract } from './contract/usage.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S15 of engine/ports/store.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S16 of engine/ports/store.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -47,6 +48,7 @@ export function storeContract(adapter: Adapter): void {
     describe('journal, read', () => journalReadContract(opened))
     describe('journal, kept', () => journalKeepingContract(opened))
     describe('journal, model', () => journalModelContract(opened))
+    describe('standing streams', () => streamContract(opened))
     describe('pieces of files', () => pieceContract(opened))
     describe('model', () => modelContract(opened))
   })

@@ -1,4 +1,5 @@
 import { type Refusal, refuse } from '../../../core/problem.js'
+import { schedulesOf } from '../../../core/workflow/triggers.js'
 import type { Answer, WorkflowDoubts } from '../../../engine/api.js'
 import type { WorkflowRecord } from '../../../engine/ports/workflows.js'
 import {
@@ -7,6 +8,7 @@ import {
   RegisteredWorkflowAnswer,
   WorkflowDefinitionBody,
 } from '../../../wire/workflow.js'
+import { lacksScope } from '../../auth/authenticator.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
 import { etagMatches } from '../../etag.js'
@@ -15,7 +17,12 @@ import { type Route, route } from '../../route.js'
 
 const NO_WORKFLOW = refuse('not_found', 'No such workflow, or it is not visible to this key.')
 
-const WRITE_REFUSALS = ['validation_error', 'capability_required'] as const
+const WRITE_REFUSALS = [
+  'validation_error',
+  'capability_required',
+  'schedule_horizon_exceeded',
+  'quota_exceeded',
+] as const
 
 export const workflowRoutes = (edge: Edge): Route[] => [
   listWorkflows(edge),
@@ -119,7 +126,11 @@ const registered = {
 } as const
 
 async function register(edge: Edge, caller: Caller, definition: WorkflowDefinitionBody): Promise<HttpAnswer> {
-  const answer = await edge.engine.putWorkflow(caller.tenant, definition)
+  // A schedule starts runs: whoever may not, may not have it done for them.
+  const starts = schedulesOf(definition as Parameters<typeof schedulesOf>[0]).length > 0
+  if (starts && !caller.scopes.has('runs:create')) return problem(lacksScope('runs:create'))
+  const { tenant, principal, scopes } = caller
+  const answer = await edge.engine.putWorkflow(tenant, definition, { principal, scopes: [...scopes] })
   if (!answer.ok) return problem(refusalIn(answer))
   const { record, created } = answer.value
   const body = { ...renderRecord(record), ...warningsIn(answer.value) }

@@ -1,0 +1,28 @@
+import type { ArmEffect } from '../../core/arm/effects.js'
+import type { Clock, Ids } from '../ports/clock.js'
+import type { Calendar } from '../ports/calendar.js'
+import type { Log } from '../ports/log.js'
+import type { Store } from '../ports/store.js'
+import type { Standards } from '../ports/verification.js'
+import type { StreamGround } from '../standing/standing.js'
+
+/** What goals are made with. */
+export type GoalDeps = Pick<StreamGround, 'starter' | 'runs' | 'cache'> & {
+  readonly store: Pick<Store, 'readEvents' | 'listRuns'>
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly log: Log
+  readonly calendar: Calendar
+  readonly standards: Pick<Standards, 'gate'>
+  /** What predicates of arms look at; undefined where there are none here. */
+  readonly predicates?: Predicates
+}
+
+/** Asks what a heartbeat or a commitment wants to know. */
+export type Predicates = {
+  holds(
+    tenant: string,
+    predicate: Extract<ArmEffect, { kind: 'ask-predicate' }>['predicate'],
+    maxRuntimeMs: number,
+  ): Promise<boolean>
+}

@@ -1,0 +1,67 @@
+import { decideGoal } from '../../core/goal/decide.js'
+import { type GoalEffect, goalPending, goalTimer, goalWakeAt } from '../../core/goal/effects.js'
+import { evolveGoal } from '../../core/goal/evolve.js'
+import type { GoalInput } from '../../core/goal/input.js'
+import { type GoalState, goalStateOf } from '../../core/goal/state.js'
+import type { RunStatus } from '../../core/run/events.js'
+import type { LoadedStream, Put, StreamKind } from '../standing/stream-kind.js'
+import { performArm } from './arm-effects.js'
+import type { GoalDeps } from './deps.js'
+import { stopGoalRun, watchGoalRun } from './goal-runs.js'
+import { startJudge } from './judge.js'
+import { startWork } from './work.js'
+
+export type GoalStream = StreamKind<GoalState, GoalInput, GoalEffect>
+
+/** Goals as a kind of standing stream (`core/goal`, docs/design/goal.md). */
+export const goalKind = (deps: GoalDeps): GoalStream => ({
+  name: 'goal',
+  initial: { phase: 'absent' },
+  decide: decideGoal,
+  evolve: (state, event) => evolveGoal(state, event as Parameters<typeof evolveGoal>[1]),
+  pending: goalPending,
+  wakeAt: goalWakeAt,
+  timer: goalTimer,
+  status: statusOf,
+  poisoned: () => ({ type: 'Poisoned' }),
+  timeCame: { type: 'TimeCame' },
+  perform: (stream, effect) => perform(deps, stream, effect),
+})
+
+async function perform(
+  deps: GoalDeps,
+  { state }: LoadedStream<GoalState>,
+  effect: GoalEffect,
+): Promise<Put<GoalInput> | undefined> {
+  if (state.phase !== 'open' || ('notBefore' in effect && effect.notBefore > deps.clock.now())) return undefined
+  switch (effect.kind) {
+    case 'start-work':
+      return startWork(deps, state, effect)
+    case 'watch-run':
+      return watchGoalRun(deps, state, effect.run)
+    case 'stop-run':
+      return stopGoalRun(deps, effect.run)
+    case 'judge':
+      return startJudge(deps, state, effect)
+    case 'arm':
+      return performArm(deps, state, effect.arm)
+  }
+}
+
+/** What its row says: the words of runs, for the columns of lists. */
+const STATUSES: { readonly [State in ReturnType<typeof goalStateOf>]: RunStatus } = {
+  active: 'running',
+  escalated: 'waiting-approval',
+  satisfied: 'completed',
+  'bound-exceeded': 'failed',
+  abandoned: 'cancelled',
+}
+
+const statusOf = (state: GoalState): RunStatus => {
+  if (state.phase === 'absent') return 'pending'
+  return state.mode.is === 'paused' ? 'paused' : STATUSES[goalStateOf(state)]
+}
+
+/** The statuses of rows whose goals have this state. */
+export const statusesOf = (state: ReturnType<typeof goalStateOf>): readonly RunStatus[] =>
+  state === 'active' ? ['running', 'paused'] : [STATUSES[state]]
