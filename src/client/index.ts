@@ -1,5 +1,5 @@
 /** `assay/client`: a typed client of a host, also for browsers. See docs/guides/embedding.md. */
-export { AssayClient, type RunFilter } from './assay-client.js'
+export { AssayClient } from './assay-client.js'
 export { AssayError } from './assay-error.js'
 export type { Follow } from './follow-events.js'
 export type { Connection } from './http-call.js'
@@ -11,6 +11,7 @@ export type {
   MemoryWhere,
   WorkspaceClient,
 } from './journal-client.js'
+export type { ReceiptClient } from './receipt-client.js'
 export type {
   AgentInfo,
   AgentList,
@@ -40,10 +41,12 @@ export type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  PublicKeys,
   RunAncestry,
   RunComparison,
   RunDiff,
   RunEventDoc,
+  RunFilter,
   RunPage,
   RunRequest,
   RunRow,

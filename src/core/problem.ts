@@ -32,6 +32,12 @@ export const PROBLEMS = {
   request_timeout: { status: 408, retryable: true, title: 'The request body did not arrive in time' },
   run_already_active: { status: 409, retryable: true, title: 'X-Dedup: a run of this scope is still active' },
   run_terminal: { status: 409, retryable: false, title: 'The run has already ended' },
+  run_not_ended: { status: 409, retryable: true, title: 'The run has not ended yet' },
+  receipt_refused: {
+    status: 409,
+    retryable: false,
+    title: 'The log of the run does not bear out what a receipt would say',
+  },
   run_paused: { status: 409, retryable: false, title: 'The run is already paused' },
   run_not_paused: { status: 409, retryable: false, title: 'The run is not paused' },
   run_not_pausable: { status: 409, retryable: false, title: 'The run cannot be paused in its present state' },

@@ -95,7 +95,7 @@ export type HttpTimeouts = {
   /** How long a stream waits for a reader that takes nothing. */
   readonly streamStallMs: number
   /** How long a request under an Idempotency-Key may run before another may take it over. */
-  readonly receiptLeaseMs: number
+  readonly responseLeaseMs: number
 }
 
 export type HttpConfigOverrides = Partial<
@@ -160,7 +160,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     keepAliveCommentMs: 15_000,
     keyRecheckMs: 2000,
     streamStallMs: 30_000,
-    receiptLeaseMs: 30_000,
+    responseLeaseMs: 30_000,
     ...overrides.timeouts,
   },
 })

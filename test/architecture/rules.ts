@@ -165,8 +165,20 @@ export const LAYERS: readonly Layer[] = [
   { place: 'agents/actor.ts', ours: ['core/', 'agents/catalog/catalog-agent.ts'], types: ['agents/'], packages: [] },
   { place: 'package-version.ts', ours: [], packages: NODE },
   {
-    place: 'cli/commands/serve.ts',
-    ours: ['cli/', 'client/', 'config.ts', 'core/schema/', 'project/', 'host.ts'],
+    place: 'cli/serving/serve.ts',
+    ours: ['cli/', 'client/', 'config.ts', 'core/schema/', 'project/', 'system.ts', 'host.ts'],
+    types: ['ground.ts'],
+    packages: 'any',
+  },
+  {
+    place: 'cli/serving/take-up-changes.ts',
+    ours: ['cli/', 'project/', 'agents/catalog/folder-watch.ts', 'system.ts'],
+    types: ['config.ts', 'reload.ts', PORTS],
+    packages: ['picocolors'],
+  },
+  {
+    place: 'cli/commands/project/check.ts',
+    ours: ['cli/', 'config.ts', 'check-project.ts'],
     packages: 'any',
   },
   {
@@ -177,6 +189,7 @@ export const LAYERS: readonly Layer[] = [
       'project/',
       'log-check/',
       'audit/',
+      'receipts/',
       'wire/',
       'system.ts',
       'link-secrets.ts',
@@ -184,9 +197,11 @@ export const LAYERS: readonly Layer[] = [
       'core/json.ts',
       'core/budget/budget.ts',
       'core/replay/compare.ts',
+      'core/run/redaction.ts',
       'core/view/',
       'calibration/',
     ],
+    types: [PORTS],
     packages: [...NODE, 'commander', 'picocolors'],
   },
   {
@@ -207,6 +222,20 @@ export const LAYERS: readonly Layer[] = [
       PORTS,
     ],
     packages: NODE,
+  },
+  {
+    place: 'receipts/',
+    ours: [
+      'core/',
+      'digest.ts',
+      'audit/',
+      'engine/api.ts',
+      'engine/runtime/gated-points.ts',
+      'store/gate-rules.ts',
+      PORTS,
+    ],
+    types: ['timing/'],
+    packages: ['typebox'],
   },
   {
     place: 'calibration/',
@@ -248,6 +277,9 @@ export const LAYERS: readonly Layer[] = [
   },
   { place: 'host-id.ts', ours: ['config.ts', 'digest.ts'], types: [PORTS], packages: [] },
   { place: 'host.ts', ours: ['*'], packages: 'any' },
+  { place: 'furnish.ts', ours: ['*'], packages: 'any' },
+  { place: 'reload.ts', ours: ['config.ts', 'check-project.ts', 'project/'], packages: [] },
+  { place: 'check-project.ts', ours: ['*'], packages: 'any' },
   { place: 'ground.ts', ours: ['*'], packages: 'any' },
   {
     place: 'embedding.ts',

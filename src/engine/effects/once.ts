@@ -1,4 +1,5 @@
 import type { Json } from '../../core/json.js'
+import type { Store } from '../ports/store.js'
 import { effectIdentity } from '../runtime/effect-identity.js'
 import type { LoadedRun } from '../runtime/run-cache.js'
 import type { EffectContext } from './effect-context.js'
@@ -77,4 +78,17 @@ async function settle({ store, unstored }: Claims, id: string): Promise<void> {
   else if (claim === 'leave') await store.abandonEffect(id, hostId)
   else await store.releaseEffect(id, hostId)
   unstored.delete(id)
+}
+
+/** Contract core §4: at least 24 hours for responses, 14 days for effects. */
+const RESPONSES_KEPT_MS = 2 * 24 * 3_600_000
+const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
+
+/** What was kept to recognise repetitions goes when no repetition can come any more. */
+export async function forgetRepetitions(
+  store: Pick<Store, 'purgeResponses' | 'purgeEffects'>,
+  now: number,
+): Promise<void> {
+  await store.purgeResponses(now - RESPONSES_KEPT_MS)
+  await store.purgeEffects(now - INVOCATIONS_KEPT_MS)
 }

@@ -1,7 +1,7 @@
 import type { QuotasOf, Weights } from '../../core/quotas.js'
 import { type Effect, isWatching, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
-import { FairQueue } from '../../timing/fair-queue.js'
+import { FairQueue, type QueueLoad } from '../../timing/fair-queue.js'
 import type { EffectContext } from '../effects/effect-context.js'
 import { performEffect } from '../effects/perform.js'
 import type { DueRun } from '../ports/run-index.js'
@@ -43,6 +43,11 @@ export class Driver {
       return { weight, atOnce: effectsAtOnce }
     })
     this.#due = new DueTimes(context.clock, runId => this.#spawn(this.#timeCame(runId), runId))
+  }
+
+  /** Effects that are performed, and those that wait for a place. */
+  get load(): QueueLoad {
+    return this.#places.load
   }
 
   /** A run was written: stop what it no longer wants, start what it is owed now. */

@@ -15,7 +15,7 @@ import type {
   ForkRun,
   Health,
   InspectedRun,
-  MakeReceipt,
+  MakeResponse,
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
@@ -36,6 +36,7 @@ import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
+import { forgetRepetitions } from '../effects/once.js'
 import { missingRun } from '../queries/missing-run.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
 import { answerFor } from './answer-interrupt.js'
@@ -103,9 +104,6 @@ export type EngineOptions = {
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
 const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
-/** Contract core §4: at least 24 hours for responses, 14 days for effects. */
-const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
-const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 
 /** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
@@ -142,7 +140,7 @@ export class Engine implements RunEngine {
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
-    const turns = deps.turns ?? new Turns()
+    const { today = NOTHING_TODAY, peers = NO_PEERS, turns = new Turns() } = deps
     this.#runs = new RunWriter({
       store,
       clock,
@@ -159,7 +157,6 @@ export class Engine implements RunEngine {
       turns,
       written: written => this.#written(written),
     })
-    const { today = NOTHING_TODAY, peers = NO_PEERS } = deps
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
@@ -216,7 +213,7 @@ export class Engine implements RunEngine {
     return this.#plans
   }
 
-  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const plan = await planFor(this.#plans, request)
@@ -236,7 +233,7 @@ export class Engine implements RunEngine {
       { type: 'StartRun', runId, started, ...withheld, ...(gates.length > 0 ? { gates } : {}), ...journal },
       plan,
       request.exclusiveScope ?? false,
-      receipt,
+      response,
     )
   }
 
@@ -244,20 +241,20 @@ export class Engine implements RunEngine {
     tenant: string,
     runId: string,
     command: RunCommand,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
     if (input === undefined) return { ok: false, refusal: await this.missing(tenant, runId) }
     if ('code' in input) return { ok: false, refusal: input }
-    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    const answer = await this.#runs.submit(runId, input, response ? { tenant, response } : { tenant })
     return answer ?? { ok: false, refusal: await this.missing(tenant, runId) }
   }
 
-  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async fork(request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun(this.#forks, request, receipt)
+    return forkRun(this.#forks, request, response)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
@@ -345,6 +342,11 @@ export class Engine implements RunEngine {
     return this.#plans.list(tenant)
   }
 
+  /** What is in use of it, counted where it is given out and taken back. */
+  get load() {
+    return { runs: this.#cache.load, followers: this.#followers.size, effects: this.#driver.load }
+  }
+
   health(): Health {
     const sinceSweep = this.deps.clock.monotonic() - this.#sweptAt
     const reasons = troubles(this.#phase, this.#lease.isFirm, sinceSweep, this.options.sweepMs)
@@ -370,19 +372,14 @@ export class Engine implements RunEngine {
     try {
       await this.#driver.sweep()
       this.#sweptAt = this.deps.clock.monotonic()
-      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) await this.#purge()
+      if (this.#sweptAt - this.#purgedAt > PURGE_EVERY_MS) {
+        this.#purgedAt = this.#sweptAt
+        await forgetRepetitions(this.deps.store, this.deps.clock.now())
+      }
     } catch (error) {
       this.deps.log.error({ error: String(error) }, 'the sweep for due runs failed; it will be tried again')
     }
     if (this.#phase === 'running') this.#disarm = this.deps.clock.after(this.options.sweepMs, () => void this.#sweep())
-  }
-
-  /** What was kept to recognise repetitions goes when no repetition can come any more. */
-  async #purge(): Promise<void> {
-    this.#purgedAt = this.deps.clock.monotonic()
-    const now = this.deps.clock.now()
-    await this.deps.store.purgeReceipts(now - RECEIPTS_KEPT_MS)
-    await this.deps.store.purgeEffects(now - INVOCATIONS_KEPT_MS)
   }
 
   #refuseWork(): Refusal | undefined {

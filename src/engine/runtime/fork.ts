@@ -10,7 +10,7 @@ import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import { traceBegun } from '../../trace.js'
-import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
+import type { Answer, ForkRun, InspectedRun, MakeResponse, RunOptions } from '../api.js'
 import { openReplay } from '../effects/replay.js'
 import { answersOfToday } from '../effects/replay-today.js'
 import type { Agents } from '../ports/agents.js'
@@ -50,9 +50,13 @@ type NewFork = { readonly runId: string; readonly tenant: string }
  * is what it saw
  * of memory and files then still kept (R-MEM-12), do the options fit.
  */
-export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+export async function forkRun(
+  deps: ForkDeps,
+  request: ForkRun,
+  response?: MakeResponse,
+): Promise<Answer<InspectedRun>> {
   try {
-    return await forkedRun(deps, request, receipt)
+    return await forkedRun(deps, request, response)
   } catch (error) {
     // Its source may have been purged while it was read; whatever was missed then is no fault.
     const missing = await missingRun(deps.store, request.tenant, request.runId, request.fromSeq)
@@ -61,7 +65,7 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   }
 }
 
-async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+async function forkedRun(deps: ForkDeps, request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
   const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, memoryAsOf, scopes } = request
   const source = await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
@@ -101,7 +105,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
   const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
-  return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
+  return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), response)
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */

@@ -8,13 +8,13 @@ import type { FileConflict, RunInput } from '../../core/run/input.js'
 import { type RunState, statusOf } from '../../core/run/state.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
-import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
+import type { Answer, InspectedRun, MakeResponse } from '../api.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { NewDelivery } from '../ports/deliveries.js'
 import { type NewRun, type StoredEvent, type StreamAppend, UnverifiedMerge } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
-import type { Receipt } from '../ports/receipts.js'
+import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
@@ -51,7 +51,7 @@ export type Written = Pick<PendingWrite, 'slot' | 'loaded' | 'stored' | 'wakes'>
 export type SubmitOptions = {
   /** The run must be this tenant's. */
   readonly tenant?: string
-  readonly receipt?: MakeReceipt
+  readonly response?: MakeResponse
   /** Only if this host holds the run: outcomes are the holder's to report. */
   readonly asHolder?: boolean
   /** Whoever puts it has waited for the turn in which it is decided. */
@@ -106,7 +106,7 @@ export class RunWriter {
     input: Extract<Input, { type: 'StartRun' }>,
     plan: Plan,
     exclusiveScope: boolean,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     const slot = this.deps.cache.enter(runId)
     return slot.runExclusive(() =>
@@ -115,7 +115,7 @@ export class RunWriter {
         const fresh = this.#fresh(slot, input, plan, 0)
         if ('code' in fresh) return { ok: false, refusal: fresh }
         const create = newRun(input, plan, exclusiveScope)
-        return this.#commitFamily(slot, fresh.before, fresh.decided, receipt, { create, room })
+        return this.#commitFamily(slot, fresh.before, fresh.decided, response, { create, room })
       }),
     )
   }
@@ -153,13 +153,13 @@ export class RunWriter {
     before: Omit<LoadedRun, 'epoch'>,
     decided: DecidedStep,
     create: NewRun,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     const slot = this.deps.cache.enter(before.runId)
     return slot.runExclusive(() =>
       retried<Answer<InspectedRun>>(before.runId, async () => {
         const first = step(this.deps.ids, slot, { ...before, epoch: 1 }, decided, create)
-        return this.#commit([first], receipt?.(inspectedRun(first.loaded)))
+        return this.#commit([first], response?.(inspectedRun(first.loaded)))
       }),
     )
   }
@@ -177,7 +177,7 @@ export class RunWriter {
         if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
         if (options.asHolder && loaded.epoch === null) return undefined
         if (options.inTurn !== true) await this.deps.turns.room(loaded.tenant)
-        const { child: asked, receipt } = options
+        const { child: asked, response } = options
         const child = room?.children === 0 ? undefined : asked?.born
         const heard = asked && room && !child ? asked.refused(room.refused) : input
         const known = conflict && { conflict }
@@ -185,7 +185,7 @@ export class RunWriter {
         const decision = decide(loaded.rules, loaded.state, { ...heard, ...known, now } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: inspectedRun(loaded) }
-        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error => {
+        return this.#commitFamily(slot, loaded, decision, response, { child, room }).catch(error => {
           if (error instanceof UnverifiedMerge) return this.#quarantine(slot, error)
           if (!(error instanceof PublishRefused)) throw error
           // Decided again, the run knows of it, and a second refusal at the same place cannot come.
@@ -217,7 +217,7 @@ export class RunWriter {
     slot: RunSlot,
     before: LoadedRun,
     first: DecidedStep,
-    receipt: MakeReceipt | undefined,
+    response: MakeResponse | undefined,
     { create, child, room }: { create?: NewRun; child?: PendingWrite | undefined; room: Room | undefined },
   ): Promise<Answer<InspectedRun> | Room | 'again'> {
     // Only who holds a run may start its children.
@@ -226,7 +226,7 @@ export class RunWriter {
         ? { decided: first, children: [] }
         : commitWithChildren(this.spawner, before, first, child, room)
     const own = step(this.deps.ids, slot, before, decided, create)
-    const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
+    const commit = () => this.#commit([own, ...children], response?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
   }
 
@@ -276,7 +276,7 @@ export class RunWriter {
 
   async #commit(
     steps: readonly PendingWrite[],
-    receipt: Receipt | undefined,
+    response: RememberedResponse | undefined,
   ): Promise<Answer<InspectedRun> | Room | 'again'> {
     const { store, lease, cache } = this.deps
     this.#commits += 1
@@ -288,7 +288,7 @@ export class RunWriter {
       tenant: steps[0]!.loaded.tenant,
       streams: steps.map(({ append }) => append),
       wakes: steps.flatMap(({ wakes }) => wakes),
-      ...(receipt ? { receipt } : {}),
+      ...(response ? { response } : {}),
       ...(deliveries.length > 0 ? { deliveries } : {}),
       ...quotasFor(this.deps.quotas, steps),
     }
@@ -306,7 +306,7 @@ export class RunWriter {
       return { ok: true, value: inspectedRun(steps[0]!.loaded) }
     }
     for (const { slot } of steps) cache.put(slot, undefined)
-    if (result.kind === 'receipt-exists') return { ok: false, replay: result.receipt }
+    if (result.kind === 'response-exists') return { ok: false, replay: result.response }
     if (result.kind === 'scope-active') return { ok: false, refusal: scopeActive(result.runId) }
     if (result.kind === 'over-quota') return afterOverQuota(result)
     if (result.kind === 'workspace-conflict') throw new PublishRefused(conflictOf(result, commit.streams))

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
-import type { CreateRun, InspectedRun, MakeReceipt, RunRequest } from '../../../engine/api.js'
+import type { CreateRun, InspectedRun, MakeResponse, RunRequest } from '../../../engine/api.js'
 import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
@@ -45,17 +45,17 @@ export const createRun = (edge: Edge): Route =>
     handle(call) {
       const refusal = refusalOfRequest(edge, call)
       if (refusal !== undefined) return problem(refusal)
-      return edge.idempotency.commit(call.keyed, receipt => createWithFiles(edge, call, receipt), renderCreated)
+      return edge.idempotency.commit(call.keyed, response => createWithFiles(edge, call, response), renderCreated)
     },
   })
 
 /** Files that came along are written first, and removed again where no run is made of them. */
-async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, receipt: MakeReceipt | undefined) {
+async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, response: MakeResponse | undefined) {
   const request = toCreateRun(edge, call)
   const taken = await takeIn(edge, call.caller, request.inputs, call.uploads)
   if ('code' in taken) return { ok: false, refusal: taken } as const
   const inputs = { ...request.inputs, ...taken.inputs }
-  const answer = await edge.engine.create({ ...request, inputs }, receipt)
+  const answer = await edge.engine.create({ ...request, inputs }, response)
   if (answer.ok) return answer
   await putBack(edge, call.caller, taken.files)
   return 'refusal' in answer ? { ...answer, refusal: explainFiles(answer.refusal, taken) } : answer

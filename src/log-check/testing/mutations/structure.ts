@@ -69,7 +69,7 @@ export const STRUCTURE_MUTATIONS: readonly Mutation[] = [
     },
   ),
   mutation(
-    'L3b',
+    'L3c',
     'a cause on another host',
     ({ event }) => event.type === 'agent.decided',
     ({ event }) => {
