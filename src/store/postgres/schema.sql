@@ -610,7 +610,7 @@ CREATE FUNCTION assay.collect_journal(older_than bigint, at_most bigint) RETURNS
 CREATE FUNCTION assay.collect_uploads(older_than bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:c1ff605f305f866ec1d1a10cb720c571;
 CREATE FUNCTION assay.commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean, gates boolean, snapshots_kept boolean, webhook_ids text[], journaled jsonb DEFAULT '[]'::jsonb) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
-  AS md5:55015e99c176b1f1023e3da00aaaca09;
+  AS md5:b5036357a1f3e21607c0e7ae3edb2168;
 CREATE FUNCTION assay.contents_are_whole() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:eb95d7d9ee13c4a553ee0ee032b95c75;
 CREATE FUNCTION assay.contents_have_pieces() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
