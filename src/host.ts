@@ -8,6 +8,7 @@ import { AuditVerifier } from './audit/verify.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
+import { cronCalendar } from './calendar/cron-calendar.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
@@ -21,6 +22,8 @@ import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import { createRunDesk, type DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
+import type { GoalAdmin } from './engine/api.js'
+import { createGoals } from './engine/goals/goals.js'
 import type { Vault } from './engine/ports/agents.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
@@ -61,6 +64,7 @@ export interface Host {
   /** Where it listens; known after `start`. */
   readonly url: string
   readonly engine: Engine
+  readonly goals: GoalAdmin
   start(): Promise<void>
   /** Takes no new work, finishes what is in hand, gives its claims back. */
   stop(): Promise<void>
@@ -159,6 +163,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     },
     engineOptions(config, parts.unbounded),
   )
+  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar: cronCalendar() })
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const sealer = new Sealer({ store, clock, log, key })
@@ -191,7 +196,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
+  return { engine, goals, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
 }
 
 const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
@@ -291,7 +296,7 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
+  { engine, goals, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -321,6 +326,7 @@ function runningHost(
   }
   return {
     engine,
+    goals,
     get url() {
       return url
     },

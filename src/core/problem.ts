@@ -25,6 +25,7 @@ export const PROBLEMS = {
   mock_provider_forbidden: { status: 403, retryable: false, title: 'Mock providers need a test key' },
   force_engine_version_forbidden: { status: 403, retryable: false, title: 'X-Force-Engine-Version needs a test key' },
   not_found: { status: 404, retryable: false, title: 'No such resource, or not visible to this key' },
+  unknown_workflow: { status: 404, retryable: true, title: 'No such workflow or agent is registered yet' },
   interrupt_not_found: { status: 404, retryable: false, title: 'No such interrupt, or the link is not genuine' },
   subscription_not_found: { status: 404, retryable: false, title: 'No such webhook for this tenant' },
   method_not_allowed: { status: 405, retryable: false, title: 'The path exists, the method does not' },

@@ -16,7 +16,7 @@ const statuses = (...wanted: readonly number[]) =>
   (Object.keys(PROBLEMS) as ProblemCode[]).filter(code => wanted.includes(PROBLEMS[code].status))
 
 const NEVER = ['validation_error', ...statuses(401, 403, 429, 500, 501, 503)] as const
-const FINAL = statuses(404, 410, 413, 415, 422)
+const FINAL = statuses(410, 413, 415, 422)
 
 /** The same request under the same key once for every answer there is. */
 async function leases(...answers: readonly HttpAnswer[]): Promise<(readonly [status: number, replayed: boolean])[]> {
@@ -52,10 +52,10 @@ describe('I3: what is remembered under an Idempotency-Key', () => {
     ])
   })
 
-  test.each(statuses(409))('I3: %s is, unless the same request may succeed later', async code => {
-    const { retryable } = PROBLEMS[code]
-    const second = retryable ? [201, false] : [409, true]
-    expect(await leases(refused(code), json(201, {}))).toEqual([[409, false], second])
+  test.each(statuses(404, 409))('I3: %s is, unless the same request may succeed later', async code => {
+    const { status, retryable } = PROBLEMS[code]
+    const second = retryable ? [201, false] : [status, true]
+    expect(await leases(refused(code), json(201, {}))).toEqual([[status, false], second])
   })
 
   test('I3: the same holds where the receipt travels with a commit', async () => {

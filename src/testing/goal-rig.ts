@@ -1,7 +1,8 @@
 import type { GoalWork } from '../core/goal/goal.js'
 import type { Goal } from '../core/goal/state.js'
 import type { Json, JsonObject } from '../core/json.js'
-import type { NewGoal } from '../engine/api.js'
+import type { GoalAdmin, NewGoal } from '../engine/api.js'
+import type { Engine } from '../engine/runtime/engine.js'
 import { createGoals } from '../engine/goals/goals.js'
 import type { Calendar } from '../engine/ports/calendar.js'
 import { agentsDouble } from './agents.js'
@@ -27,9 +28,9 @@ const NO_CALENDAR: Calendar = {
   ticks: () => ({ ticks: [], more: false, next: null }),
 }
 
-const MET = { scores: { correctness: 10 }, findings: [] }
+export const MET = { scores: { correctness: 10 }, findings: [] }
 const EVIDENCE = { evidence_type: 'artifact_reference', ref: '/outputs', detail: 'it is not there' }
-const UNMET = {
+export const UNMET = {
   scores: { correctness: 1 },
   findings: [
     {
@@ -56,13 +57,8 @@ export function judgingAgents(verdicts: Verdicts, result?: (nth: number) => Json
   })
 }
 
-/** A workflow whose outcome is another one each time: what it was given to count, it gives back. */
-export const STEP: Sketch = {
-  id: 'step',
-  nodes: { a: { type: 'core.agent', config: { agentId: AGENT, resultVariable: 'got' } } },
-} as unknown as Sketch
-
-export const WORK: GoalWork = { workflowId: 'step', inputs: {} }
+/** What the goals of tests run: the workflow `step`, which a test registers. */
+const WORK: GoalWork = { workflowId: 'step', inputs: {} }
 
 export const wanted = (more: Partial<NewGoal> = {}): NewGoal => ({
   owner: { tenant: 't1', principal: 'p' },
@@ -75,6 +71,19 @@ export const wanted = (more: Partial<NewGoal> = {}): NewGoal => ({
   ...more,
 })
 
+export const goalStandards = () => standardsDouble({ 'assay-goal-judge': [GOAL_GATE] })
+
+/** Goals on an engine of the rig, which reaches the store as it is given. */
+export function goalsOn(
+  { clock, ids, store: own }: Rig,
+  engine: Engine,
+  store = own,
+  calendar = NO_CALENDAR,
+): GoalAdmin {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  return createGoals(engine.ground, { store, clock, ids, log, standards: goalStandards(), calendar })
+}
+
 /** A host with goals on the rig's store. */
 export async function goalHost(
   rig: Rig,
@@ -82,31 +91,20 @@ export async function goalHost(
   {
     workflow,
     result,
+    calendar,
     ...given
   }: Parameters<Rig['host']>[0] & {
     readonly workflow?: Sketch
     readonly result?: (nth: number) => Json
     readonly calendar?: Calendar
   } = {},
-) {
-  const standards = standardsDouble({ 'assay-goal-judge': [GOAL_GATE] })
-  const engine = await rig.host({ agents: judgingAgents(verdicts, result), standards, ...given })
-  const { clock, ids } = rig
-  const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const store = given.store ?? rig.store
-  const goals = createGoals(engine.ground, {
-    store,
-    clock,
-    ids,
-    log,
-    standards,
-    calendar: given.calendar ?? NO_CALENDAR,
-  })
+): Promise<GoalHost> {
+  const engine = await rig.host({ agents: judgingAgents(verdicts, result), standards: goalStandards(), ...given })
   if (workflow) await register(engine, workflow)
-  return { engine, goals }
+  return { engine, goals: goalsOn(rig, engine, given.store, calendar) }
 }
 
-export type GoalHost = Awaited<ReturnType<typeof goalHost>>
+export type GoalHost = { readonly engine: Engine; readonly goals: GoalAdmin }
 
 export async function made({ goals }: GoalHost, more: Partial<NewGoal> = {}): Promise<Goal> {
   const answer = await goals.create(wanted(more))

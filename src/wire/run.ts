@@ -149,7 +149,8 @@ export const ForkAnswer = Type.Object({
 })
 
 export const CancelBody = Type.Object({ reason: Reason }, closed)
-export const CancelAnswer = Type.Object({ runId: RunId, status: OneOf(['cancelling', 'cancelled']) })
+const CANCELLED = OneOf(['cancelling', 'cancelled', 'completed', 'failed'])
+export const CancelAnswer = Type.Object({ runId: RunId, status: CANCELLED })
 
 export const BulkCancelBody = Type.Object(
   {

@@ -185,7 +185,7 @@ attack(17, async () => {
   const thief = await live.start('bob', 'thief')
   const ended = await live.until('bob', thief, isOver)
   expect([ended.status, ended.error.code, ended.childRuns ?? []]).toEqual(['failed', 'unknown_child_workflow', []])
-  expect((await live.call('bob', '/v1/runs', post({ workflowId: 'acme-secret' }))).status).toBe(400)
+  expect((await live.call('bob', '/v1/runs', post({ workflowId: 'acme-secret' }))).status).toBe(404)
   expect((await live.call('alice', '/v1/runs?workflowId=acme-secret')).json.runs).toEqual([])
 })
 

@@ -202,8 +202,9 @@ describe('files that come with a run', () => {
     expect([kept, others]).toEqual([expect.stringMatching(/^inputs\/[\w-]+\/[\w.-]+png$/), []])
     expect(kept).not.toContain('..')
     expect((await live.call('alice', `${FILES}/${kept}?raw=1`)).headers['content-type']).toBe('image/png')
+    const nowhere = form([run('nowhere'), ['file', 'a.png', 'image/png', binary]])
+    expect((await live.call('alice', '/v1/runs', nowhere)).status).toBe(404)
     const refused = [
-      form([run('nowhere'), ['file', 'a.png', 'image/png', binary]]),
       form([run(), ['file', 'a.png', 'image/png', binary], ['__proto__', 'b.png', 'image/png', binary]]),
       form([run(), ['file', 'a.png', 'image/png', binary], ['file', 'b.png', 'image/png', binary]]),
       form([run(), ['file', `${SECRET}.png`, 'image/png', binary]]),

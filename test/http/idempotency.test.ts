@@ -84,9 +84,10 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     await other.close()
   })
 
-  test('I3 R-IDEM-3: 400, 401 and 403 are not remembered: the corrected request goes through', async () => {
+  test('I3 R-IDEM-3: 400, 401, 403 and unknown workflows are not remembered: the corrected request goes through', async () => {
     host = await startHttp()
-    expect((await create({ workflowId: 'not-there' })).json.error).toBe('validation_error')
+    expect((await create({ workflowId: 'no name' })).json.error).toBe('validation_error')
+    expect((await create({ workflowId: 'not-there' })).json.error).toBe('unknown_workflow')
     expect((await create({ workflowId: 'noop', tenantId: 'beta' })).json.error).toBe('forbidden')
     expect((await create()).status).toBe(201)
   })

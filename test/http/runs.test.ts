@@ -17,7 +17,9 @@ beforeAll(async () => {
     settings: { timeout: 0 },
     channels: {},
   }
-  expect((await host.call('alice', { method: 'POST', url: '/v1/workflows', payload: parent })).status).toBe(201)
+  const broken = { ...parent, id: 'broken', name: 'broken', nodes: [node('f', 'core.fail')] }
+  for (const payload of [parent, broken])
+    expect((await host.call('alice', { method: 'POST', url: '/v1/workflows', payload })).status).toBe(201)
 })
 afterAll(() => host.close())
 
@@ -40,9 +42,19 @@ describe('creating runs', () => {
     })
   })
 
-  test('an unknown workflow is 400 validation_error', async () => {
-    for (const workflowId of ['not-there', 'NOT there', '../etc']) {
-      expect((await create({ workflowId })).json.error).toBe('validation_error')
+  test('R-REST-17: an unknown workflow or agent is 404 and says how to register it; what is no name is 400', async () => {
+    const unknown = await create({ workflowId: 'not-there' })
+    expect([unknown.status, unknown.json.error, unknown.json.details.field]).toEqual([
+      404,
+      'unknown_workflow',
+      'workflowId',
+    ])
+    expect(unknown.json.message).toContain('PUT /v1/workflows/not-there')
+    const nobody = await create({ agentId: 'not.there' })
+    expect([nobody.status, nobody.json.error, nobody.json.details.field]).toEqual([404, 'unknown_workflow', 'agentId'])
+    for (const workflowId of ['NOT there', '../etc', 'noop\u0000', '']) {
+      const { status, json } = await create({ workflowId })
+      expect([workflowId, status, json.error]).toEqual([workflowId, 400, 'validation_error'])
     }
   })
 
@@ -156,16 +168,24 @@ describe('reading runs', () => {
 })
 
 describe('controlling runs', () => {
-  test('R-REST-8: cancel: cancelling or cancelled, again cancelled; an ended run is 409 run_terminal with its status', async () => {
+  test('R-REST-8, R-REST-9: cancel: cancelling or cancelled, again cancelled; of an ended run 200 with how it ended', async () => {
     const { statusUrl, runId } = (await create({ workflowId: 'slow' })).json
     const reply = await post(`${statusUrl}/cancel`, { reason: 'enough' })
     expect(reply.status).toBe(200)
     expect(reply.json).toEqual({ runId, status: expect.stringMatching(/^cancel(ling|led)$/) })
     await expect.poll(async () => (await get(statusUrl)).json.status, { timeout: 5000 }).toBe('cancelled')
     expect((await post(`${statusUrl}:cancel`)).json).toEqual({ runId, status: 'cancelled' })
-    const done = (await create({ workflowId: 'noop' })).json.statusUrl
-    const late = await post(`${done}/cancel`)
-    expect([late.status, late.json.error, late.json.details.runStatus]).toEqual([409, 'run_terminal', 'completed'])
+    for (const [workflowId, status] of [
+      ['noop', 'completed'],
+      ['broken', 'failed'],
+    ] as const) {
+      const done = (await create({ workflowId })).json
+      await expect.poll(async () => (await get(done.statusUrl)).json.status, { timeout: 5000 }).toBe(status)
+      const before = (await get(`${done.statusUrl}/events`)).json
+      const late = await post(`${done.statusUrl}/cancel`)
+      expect([late.status, late.json]).toEqual([200, { runId: done.runId, status }])
+      expect((await get(`${done.statusUrl}/events`)).json).toEqual(before)
+    }
   })
 
   test('R-REST-11: pause and resume: 202, then 409 with details.runStatus', async () => {

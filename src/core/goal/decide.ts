@@ -96,8 +96,9 @@ function learn(context: GoalContext, input: Exclude<GoalOutcome, { type: 'BeginW
   }
 }
 
-function create(context: GoalContext, { tenant: _, type: __, ...input }: InputOf<'CreateGoal'>): undefined {
-  const { goalId, check, mode, bounds, breaker, ...secret } = input
+function create(context: GoalContext, input: InputOf<'CreateGoal'>): undefined {
+  const { goalId, check, mode, bounds, breaker, owner, objective, completion, continuation, work } = input
+  const secret = { owner, objective, completion, continuation, ...(work ? { work } : {}) }
   context.emit({ type: 'assay.goal.created', payload: { goalId, check, mode, bounds, breaker }, secret })
   context.tell(armed(context.goal.arm, secret.continuation.arm, context.told))
   // A bound of nothing is reached at once.
@@ -105,8 +106,17 @@ function create(context: GoalContext, { tenant: _, type: __, ...input }: InputOf
 }
 
 /** Bounds are not among what may be edited: nobody can raise them. */
-function edit(context: GoalContext, { type: _, ...edits }: InputOf<'EditGoal'>): Refusal | undefined {
+function edit(
+  context: GoalContext,
+  { objective, completion, continuation, work }: InputOf<'EditGoal'>,
+): Refusal | undefined {
   const { goal } = context
+  const edits: GoalEdits = {
+    ...(objective === undefined ? {} : { objective }),
+    ...(completion ? { completion } : {}),
+    ...(continuation ? { continuation } : {}),
+    ...(work ? { work } : {}),
+  }
   if (goalStateOf(goal) !== 'active') return notActive(context, 'edited')
   const version = goal.version + Number(changesWhatIsJudged(goal, edits))
   context.emit({ type: 'assay.goal.edited', payload: { version }, secret: edits })
@@ -209,11 +219,14 @@ function runEscalates(context: GoalContext, { runId, reason, depth }: InputOf<'R
   escalate(context, { reason, runId, ...(depth === undefined ? {} : { depth }) })
 }
 
-function runEnded(context: GoalContext, { type: _, fingerprint, said, ...ended }: InputOf<'RunEnded'>): void {
+function runEnded(
+  context: GoalContext,
+  { runId, outcome, spentNano, heldNano, judgeable = false, fingerprint, said }: InputOf<'RunEnded'>,
+): void {
   const { open, work } = context.goal
-  const run = open.find(({ runId }) => runId === ended.runId)
+  const run = open.find(one => one.runId === runId)
   if (run === undefined) return
-  const { judgeable = false, ...counted } = ended
+  const counted = { runId, outcome, spentNano, heldNano }
   const payload = run.role === 'work' ? { ...counted, judgeable } : counted
   const secret = run.role === 'work' && fingerprint !== undefined ? { fingerprint } : {}
   context.emit({ type: 'assay.goal.run.ended', payload: { role: run.role, ...payload }, secret })
@@ -249,7 +262,7 @@ const judged = (context: GoalContext, of: string, said: Said): void =>
 
 function unjudged(context: GoalContext, of: string): void {
   const { work } = context.goal
-  if (isStopped(context) || work.is !== 'judging' || work.runId !== of) return
+  if (isStopped(context) || work.is !== 'judging' || work.runId !== of || work.judge.is === 'running') return
   hold(context, 'judge', work.judge.tries + 1, of)
 }
 

@@ -1,5 +1,4 @@
 import type { ArmFact } from '../arm/events.js'
-import type { JsonObject } from '../json.js'
 import type { RUN_BEGAN, RecordedInStream, STREAM_ENDED, StreamRunBegan } from '../standing/stream.js'
 import type { JudgeRecord } from './state.js'
 import type { Completion, Continuation, FinalState, GoalBounds, GoalOwner, GoalWork } from './goal.js'
@@ -105,6 +104,3 @@ export type GoalEvaluated = {
   runId: string
   iterations: number
 }
-
-/** What goals keep of what was put to them: nothing that anybody wrote. */
-export type HeardByGoal = JsonObject

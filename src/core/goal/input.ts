@@ -7,7 +7,7 @@ export type GoalInput = GoalCommand | GoalOutcome
 
 /** What people ask for. */
 export type GoalCommand =
-  | (GoalCreated & GoalCreatedSecret & { readonly type: 'CreateGoal'; readonly tenant: string })
+  | (GoalCreated & GoalCreatedSecret & { readonly type: 'CreateGoal' })
   | ({ readonly type: 'EditGoal' } & GoalEdits)
   | { readonly type: 'PauseGoal' }
   | { readonly type: 'ResumeGoal' }

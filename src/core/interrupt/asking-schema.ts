@@ -42,9 +42,24 @@ export const APPROVAL_OPTIONS = {
   overrideBypassesQuorum: Unsupported(),
 }
 
+/**
+ * R-ASK-15: whoever writes an empty list down means no list. One that a port brings has come out empty, and is refused:
+ * nobody has said that everybody may answer.
+ */
+export const WRITTEN_APPROVERS = May(
+  DistinctBy(
+    ListOf(SomeText(), 0, 100_000, {
+      description: 'Principals who may answer; whoever has the scope, where absent or empty',
+      'x-must-be': 'a list of names',
+    }),
+    itself,
+  ),
+)
+
 /** A rule about two of them. */
 export function approvalProblems({ requiredApprovals, approversList }: JsonObject, field: string): string[] {
-  const names = Array.isArray(approversList) ? approversList.length : Number.POSITIVE_INFINITY
+  const isNamed = Array.isArray(approversList) && approversList.length > 0
+  const names = isNamed ? approversList.length : Number.POSITIVE_INFINITY
   return Number(requiredApprovals ?? 1) > names
     ? [`${field}.requiredApprovals is ${requiredApprovals}, more than approversList has names (${names}); lower it`]
     : []

@@ -143,6 +143,14 @@ describe('asking', () => {
     expect(statusOf(majority.state)).toBe('failed')
   })
 
+  it('R-ASK-15: an empty list that an author has written is no list, and nobody is told of one', () => {
+    const run = given(gate({ approversList: [], requiredApprovals: 2 })).start()
+    const request = run.log.find(({ type }) => type === 'approval.requested')
+    expect(request?.payload).not.toHaveProperty('approversList')
+    run.when(answer({ action: 'accept' }, 'ann')).when(answer({ action: 'accept' }, 'eve'))
+    expect(statusOf(run.state)).toBe('completed')
+  })
+
   it('hears only those it asks', () => {
     const run = given(gate({ approversList: ['ann'] }))
       .start()
@@ -257,7 +265,7 @@ describe('no way around an approval', () => {
   it.each<[string, JsonObject[string]]>([
     ['requiredApprovals', '2'],
     ['approversList', 'alice'],
-    ['approversList', []],
+    ['approversList', []], // R-ASK-15
     ['actions', 'accept'],
     ['approverGroupRefs', ['g']],
   ])('what arrives through the port %s is looked at before anybody is asked', (name, value) => {

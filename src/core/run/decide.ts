@@ -183,11 +183,8 @@ function take(rules: Rules, context: DecisionContext, input: Exclude<Live, { typ
 type Asked<Type extends RunInput['type']> = Extract<RunInput, { type: Type }>
 
 function cancel(context: DecisionContext, { reason, by, parentRunId }: Asked<'CancelRun'>): Refusal | undefined {
-  const status = statusOf(context.state)
-  if (status === 'cancelled' || status === 'cancelling') return undefined
-  if (context.state.phase === 'ended')
-    return refuse('run_terminal', `the run has already ${status}; nothing is left to cancel`, { runStatus: status })
-  if (context.active.mode.kind === 'stopping') return undefined
+  // R-REST-9: of what has ended, or is about to, nothing is left to cancel, and that is no mistake.
+  if (context.state.phase === 'ended' || context.active.mode.kind === 'stopping') return undefined
   const why = parentRunId === undefined ? reason : 'parent-cancelled'
   stop(context, {
     outcome: 'cancelled',

@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { engineRig } from '../../testing/engine-rig.js'
-import { goalHost, made, ranOnce, stateOf, toldIn } from '../../testing/goal-rig.js'
+import { cronCalendar } from '../../calendar/cron-calendar.js'
+import { checkGoal } from '../../log-check/goal/check-goal.js'
+import { agentsDouble } from '../../testing/agents.js'
+import { engineRig, type Rig } from '../../testing/engine-rig.js'
+import { goalHost, MET, made, ranOnce, stateOf, toldIn } from '../../testing/goal-rig.js'
 import { settled } from '../../testing/manual-clock.js'
-import { agentFlow } from '../../testing/invocations.js'
+import { AGENT, agentFlow, answered } from '../../testing/invocations.js'
+import { sketch } from '../../testing/workflow.js'
 
 const step = agentFlow({ config: { resultVariable: 'got' } }, { id: 'step' })
 
@@ -165,5 +169,176 @@ describe('a goal', () => {
     await settled()
     await ranOnce(host, goalId)
     expect(await stateOf(host, goalId)).toMatchObject({ mode: { is: 'active' }, reserved: 4, finished: 4 })
+  })
+})
+
+describe('a goal and whoever is asked', () => {
+  const unsure = (confidence: number) =>
+    agentsDouble({
+      agents: { [AGENT]: {}, 'assay.verifier': {} },
+      think: ({ role }) => ({ said: role === 'verifier' ? answered(MET) : answered('a guess', confidence) }),
+    })
+  const interruptOf = async (rig: Rig, runId: string) =>
+    (await toldIn(rig, runId)).find(({ type }) => type === 'interrupt.requested' || type === 'node.suspended')?.payload
+
+  test('R-GOAL-7: a run that asks for lack of confidence sets it to escalated until a person has answered', async () => {
+    const rig = engineRig()
+    const host = await goalHost(rig, [], { workflow: step, agents: unsure(0.1) })
+    const { goalId } = await made(host, { work: { workflowId: 'step', inputs: {} } })
+    const runId = String(await ranOnce(host, goalId))
+    expect(await interruptOf(rig, runId)).toBeDefined()
+    expect(await stateOf(host, goalId)).toMatchObject({
+      mode: { is: 'escalated', why: { reason: 'confidence', runId, depth: 0 } },
+      open: [{ runId }],
+    })
+    // Until somebody has answered it is not taken up again, and it starts nothing.
+    expect(await host.goals.command('t1', goalId, 'resume')).toMatchObject({
+      ok: false,
+      refusal: { code: 'goal_not_active' },
+    })
+    expect(await ranOnce(host, goalId)).toBeUndefined()
+    await host.engine.command('t1', runId, {
+      type: 'resolve',
+      nodeId: 'a',
+      value: { action: 'accept' },
+      by: 'ann',
+      via: 'key',
+    })
+    await settled()
+    expect(await stateOf(host, goalId)).toMatchObject({ mode: { is: 'escalated' }, finished: 1, verdict: null })
+    expect(await host.goals.command('t1', goalId, 'resume')).toMatchObject({ ok: true })
+    await settled()
+    expect(await stateOf(host, goalId)).toMatchObject({ mode: { is: 'closed', final: 'satisfied' } })
+    const closings = (await toldIn(rig, goalId)).filter(({ type }) => type === 'goal.closed')
+    expect(closings.map(({ payload }) => payload.finalState)).toEqual(['escalated', 'satisfied'])
+  })
+
+  test('a plain question escalates nothing, and consumes no iteration while it waits', async () => {
+    const rig = engineRig()
+    const asking = { id: 'step', nodes: { a: { type: 'core.approvalGate', config: { title: 'May I?' } } } } as never
+    const host = await goalHost(rig, ['pass'], { workflow: asking })
+    const { goalId } = await made(host)
+    const runId = String(await ranOnce(host, goalId))
+    expect(await interruptOf(rig, runId)).toBeDefined()
+    await rig.clock.advance(120_000)
+    expect(await stateOf(host, goalId)).toMatchObject({
+      mode: { is: 'active' },
+      work: { is: 'working' },
+      finished: 0,
+      reserved: 1,
+    })
+  })
+
+  test('R-GOAL-17: a run that failed reaches no goal, and no judge is asked', async () => {
+    const rig = engineRig()
+    const agents = agentsDouble({
+      agents: { [AGENT]: {}, 'assay.verifier': {} },
+      think: () => ({ ok: false, code: 'provider_error', message: 'no', retryable: false }),
+    })
+    const host = await goalHost(rig, ['pass'], { workflow: step, agents })
+    const { goalId } = await made(host, { bounds: { maxLoopIterations: 2 } })
+    await ranOnce(host, goalId)
+    expect(await stateOf(host, goalId)).toMatchObject({ finished: 1, judged: 0, verdict: { satisfied: false } })
+  })
+})
+
+describe('a goal on a schedule', () => {
+  const EVERY_MINUTE = {
+    kind: 'schedule',
+    cron: '* * * * *',
+    timezone: 'UTC',
+    missed: { policy: 'once' },
+    jitterMs: 0,
+  } as const
+  const scheduled = { continuation: { mode: 'schedule', armRef: 'minutely', arm: EVERY_MINUTE } } as const
+
+  test('R-ARM-1 R-ARM-6 R-GOAL-14: each tick starts one run, which says what started it, until the goal closes', async () => {
+    const rig = engineRig()
+    const host = await goalHost(rig, ['fail', 'fail', 'pass'], { workflow: step, calendar: cronCalendar() })
+    const { goalId } = await made(host, { ...scheduled, bounds: { maxLoopIterations: 9 } })
+    expect(await stateOf(host, goalId)).toMatchObject({ reserved: 0 })
+    await rig.clock.advance(600_000)
+    const goal = await stateOf(host, goalId)
+    expect(goal).toMatchObject({ mode: { is: 'closed', final: 'satisfied' }, reserved: 3, phase: 'ended' })
+    const [first] = await rig.store.readEvents(goal.contributing[0]!, 0, 1)
+    expect(JSON.parse(first!.payload).metadata).toMatchObject({ goalId, armRef: 'minutely', startedBy: 'tick' })
+  })
+
+  test('R-ARM-1: two hosts that race for the same ticks start one run for each', async () => {
+    const rig = engineRig()
+    const one = await goalHost(rig, ['fail'], { workflow: step, calendar: cronCalendar(), hostName: 'one' })
+    const two = await goalHost(rig, ['fail'], { calendar: cronCalendar(), hostName: 'two' })
+    const { goalId } = await made(one, { ...scheduled, bounds: { maxLoopIterations: 5 } })
+    for (let i = 0; i < 12; i++) {
+      await rig.clock.advance(30_000)
+      // Both are asked by hand as well: of all of them one has its run at a time.
+      await Promise.all([one.goals.run('t1', goalId), two.goals.run('t1', goalId)])
+      await settled()
+    }
+    const goal = await stateOf(one, goalId)
+    expect(goal).toMatchObject({ mode: { final: 'bound-exceeded' }, reserved: 5, finished: 5 })
+    const runs = await rig.store.listRuns({ tenant: 't1', workflowId: 'step', limit: 100 })
+    expect(runs.length).toBe(5)
+    const rows = await rig.store.readEvents(goalId, 0, 10_000)
+    expect(
+      checkGoal(
+        rows.map(row => ({ ...row, payload: JSON.parse(row.payload), secret: JSON.parse(row.secret ?? '{}') })),
+      ),
+    ).toEqual([])
+  })
+
+  test('R-GOAL-11 R-ARM-3: paused, ticks never happened; a waiting run is never moved, and has no second one beside it', async () => {
+    const rig = engineRig()
+    const waiting = { id: 'step', nodes: { a: { type: 'core.delay', config: { delayMs: 3_600_000 } } } } as never
+    const host = await goalHost(rig, ['fail'], { workflow: waiting, calendar: cronCalendar() })
+    const { goalId } = await made(host, { ...scheduled, bounds: { maxLoopIterations: 5 } })
+    await rig.clock.advance(600_000)
+    expect(await stateOf(host, goalId)).toMatchObject({ reserved: 1, finished: 0, work: { is: 'working' } })
+    await host.goals.command('t1', goalId, 'pause')
+    await rig.clock.advance(3_600_000)
+    expect(await stateOf(host, goalId)).toMatchObject({ reserved: 1, finished: 1 })
+    await host.goals.command('t1', goalId, 'resume')
+    await rig.clock.advance(60_000)
+    expect(await stateOf(host, goalId)).toMatchObject({ reserved: 2 })
+  })
+})
+
+describe('what a goal says', () => {
+  test('R-GOAL-9: no event has a word of the objective, and neither has a run that works for it', async () => {
+    const rig = engineRig()
+    const host = await goalHost(rig, ['fail', 'pass'], { workflow: step })
+    const { goalId } = await made(host, { objective: 'CANARY-OBJECTIVE' })
+    await host.goals.edit('t1', goalId, { objective: 'CANARY-EDITED' })
+    await ranOnce(host, goalId)
+    await ranOnce(host, goalId)
+    const runs = await rig.store.listRuns({ tenant: 't1', limit: 100 })
+    expect(runs.length).toBeGreaterThan(4)
+    for (const { runId } of runs)
+      for (const { payload } of await rig.store.readEvents(runId, 0, 10_000)) expect(payload).not.toContain('CANARY')
+  })
+
+  test('a standing stream is no run: nobody reads, lists, cancels or forks it as one', async () => {
+    const rig = engineRig()
+    const host = await goalHost(rig, ['fail'], { workflow: step })
+    const { goalId } = await made(host)
+    const { engine } = host
+    expect(await engine.inspect('t1', goalId)).toBeUndefined()
+    expect(await engine.readEvents('t1', goalId, 0)).toBeUndefined()
+    expect(await engine.follow('t1', goalId, 0, new AbortController().signal)).toBeUndefined()
+    expect(await engine.tenantOf(goalId)).toBeUndefined()
+    expect(await engine.list({ tenant: 't1', limit: 10 })).toEqual([])
+    expect(await engine.command('t1', goalId, { type: 'cancel', by: 'ann' })).toMatchObject({ ok: false })
+    expect(await engine.fork({ tenant: 't1', runId: goalId, mode: 'branch', fromSeq: 0 })).toMatchObject({ ok: false })
+    expect(await host.goals.find('t2', goalId)).toBeUndefined()
+    expect(await host.goals.command('t2', goalId, 'abandon')).toBeUndefined()
+    expect(await engine.putWorkflow('t1', { ...sketch(step), id: 'assay-goal' })).toMatchObject({ ok: false })
+    const judge = {
+      tenant: 't1',
+      principal: 'p',
+      workflowId: 'assay-goal-judge',
+      inputs: {},
+      transport: 'rest',
+    } as const
+    expect(await engine.create(judge)).toMatchObject({ ok: false })
   })
 })

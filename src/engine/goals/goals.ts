@@ -38,7 +38,6 @@ class Goals implements GoalAdmin {
     const goalId = streamId('goal', this.deps.ids.run())
     const input = {
       type: 'CreateGoal' as const,
-      tenant: owner.tenant,
       goalId,
       check: completion.check,
       mode: continuation.mode,

@@ -125,13 +125,14 @@ const unknownWork = (request: CreateRun): Refusal =>
   'agentId' in request ? unknownAgent(request.agentId) : unknownWorkflow(request.workflowId)
 
 const unknownAgent = (agentId: string): Refusal =>
-  refuse('validation_error', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
+  refuse('unknown_workflow', `agentId "${agentId}" names no agent of this host; see GET /v1/agents`, {
     field: 'agentId',
   })
 
+/** R-REST-17 */
 const unknownWorkflow = (workflowId: string): Refusal =>
   refuse(
-    'validation_error',
+    'unknown_workflow',
     `workflowId "${workflowId}" is not registered; register it with PUT /v1/workflows/${workflowId}`,
     { field: 'workflowId' } satisfies JsonObject,
   )

@@ -7,6 +7,9 @@ import type { HttpConfig } from '../config.js'
 import { agentFamilies } from './agent-capabilities.js'
 import { journalFamilies } from './journal-capabilities.js'
 
+/** Where gates of runs stand; one that judges goals is of the goals. */
+const IN_RUNS = PLACEMENTS.filter(placement => placement !== 'goal')
+
 /** How long receipts are kept at least; `host.ts` purges older ones. */
 export const RECEIPT_RETENTION_SECONDS = 24 * 60 * 60
 export const INVOCATION_RETENTION_SECONDS = 14 * 24 * 60 * 60
@@ -70,7 +73,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     extensions: {
       interrupts: { profiles: INTERRUPT_PROFILES, signedCallbackTokens: true },
       ...(config.memory.enabled && { memory: { fullTextSearch: config.memory.fullText } }),
-      verification: { gating: true, placements: PLACEMENTS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
+      verification: { gating: true, placements: IN_RUNS, quorumStrategies: QUORUMS, probes: PROBE_TYPES },
     },
     restTransport: { conditionalRunGet: true, contentEncodings: [] },
     configurable: {

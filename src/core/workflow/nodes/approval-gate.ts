@@ -1,4 +1,10 @@
-import { APPROVAL_OPTIONS, approvalProblems, askingProblems, WAITING } from '../../interrupt/asking-schema.js'
+import {
+  APPROVAL_OPTIONS,
+  approvalProblems,
+  askingProblems,
+  WAITING,
+  WRITTEN_APPROVERS,
+} from '../../interrupt/asking-schema.js'
 import { isObject, type JsonObject } from '../../json.js'
 import { failure } from '../../problem.js'
 import { Closed, May, OneOf } from '../../schema/kinds.js'
@@ -9,7 +15,9 @@ import { notApproved } from './interrupt.js'
 const PROFILES = ['openwop-interrupt-auth-required', 'openwop-interrupt-quorum'] as const
 
 const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
-  const { profile: _profile, timeoutMs: _timeout, resumeSchema: _schema, ...given } = { ...config, ...inputs }
+  const { profile: _profile, timeoutMs: _timeout, resumeSchema: _schema, approversList, ...others } = config
+  const hasList = Array.isArray(approversList) && approversList.length > 0
+  const given: JsonObject = { ...others, ...(hasList ? { approversList } : {}), ...inputs }
   return {
     ...given,
     artifactId: given.artifactId ?? `${node.id}-${ordinal}`,
@@ -32,6 +40,7 @@ export const approvalGateNode: NodeType = {
     artifactType: May(SomeText({ description: 'What kind of thing it is', default: 'approval' })),
     artifactData: May(Anything({ description: 'What is to be approved' })),
     ...APPROVAL_OPTIONS,
+    approversList: WRITTEN_APPROVERS,
     profile: May(OneOf(PROFILES, { description: 'The profile of the protocol that the gate is written for' })),
     ...WAITING,
   }),

@@ -29,6 +29,7 @@ export const createRun = (edge: Edge): Route =>
     responses: { 201: { description: 'The run is durable and has started', schema: CreateRunAnswer } },
     refusals: [
       'validation_error',
+      'unknown_workflow',
       'unsupported_mock_provider',
       'unsupported_force_engine_version',
       'mock_provider_forbidden',

@@ -1,5 +1,5 @@
 import { isNamed } from '../../../core/names.js'
-import { NO_RUN } from '../../../core/problem.js'
+import { NO_RUN, type Refusal, refuse } from '../../../core/problem.js'
 import type { InspectedRun, RunCommand } from '../../../engine/api.js'
 import {
   BulkCancelAnswer,
@@ -51,8 +51,8 @@ const cancel = (edge: Edge, path: string, operation: string): Route =>
     bodyOptional: true,
     idempotency: 'commit',
     endpoint: 'POST /v1/runs/{runId}/cancel',
-    responses: { 200: { description: 'Cancelled, or being cancelled', schema: CancelAnswer } },
-    refusals: ['validation_error', 'not_found', 'run_expired', 'run_terminal'],
+    responses: { 200: { description: 'Cancelled, being cancelled, or how it had ended before', schema: CancelAnswer } },
+    refusals: ['validation_error', 'not_found', 'run_expired'],
     handle: call =>
       command(edge, call, cancelCommand(call.caller, call.body.reason), view =>
         json(200, { runId: view.runId, status: cancelStatus(view) }),
@@ -65,7 +65,9 @@ const cancelCommand = (caller: Caller, reason: string | undefined): RunCommand =
   ...because(reason),
 })
 
-const cancelStatus = (view: InspectedRun): string => (view.status === 'cancelled' ? 'cancelled' : 'cancelling')
+const HAS_ENDED = ['completed', 'failed', 'cancelled']
+
+const cancelStatus = ({ status }: InspectedRun): string => (HAS_ENDED.includes(status) ? status : 'cancelling')
 
 const bulkCancel = (edge: Edge): Route =>
   route({
@@ -85,12 +87,16 @@ const bulkCancel = (edge: Edge): Route =>
   })
 
 async function cancelOne(edge: Edge, caller: Caller, runId: string, reason: string | undefined): Promise<object> {
-  if (!isNamed('runId', runId)) return { runId, ok: false, error: { code: NO_RUN.code, message: NO_RUN.message } }
+  if (!isNamed('runId', runId)) return notCancelled(runId, NO_RUN)
   const answer = await edge.engine.command(caller.tenant, runId, cancelCommand(caller, reason))
-  if (answer.ok) return { runId, ok: true, status: cancelStatus(answer.value) }
   if ('replay' in answer) throw new Error('the engine replayed a receipt that was not asked for')
-  return { runId, ok: false, error: { code: answer.refusal.code, message: answer.refusal.message } }
+  if (!answer.ok) return notCancelled(runId, answer.refusal)
+  const status = cancelStatus(answer.value)
+  if (status === 'cancelling' || status === 'cancelled') return { runId, ok: true, status }
+  return notCancelled(runId, refuse('run_terminal', `the run has already ${status}; nothing is left to cancel`))
 }
+
+const notCancelled = (runId: string, { code, message }: Refusal) => ({ runId, ok: false, error: { code, message } })
 
 const pause = (edge: Edge): Route =>
   route({

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { crashPoints, SEED } from '../../support/crash-points.js'
+import { isThorough } from '../../support/thorough.js'
+import { type Story, tell, type Told } from './story.js'
+
+const iterations = (maxLoopIterations: number) => ({ bounds: { maxLoopIterations } })
+const CALL_NANO = 15_000
+
+const STORIES: readonly Story[] = [
+  {
+    name: 'never satisfied',
+    goal: iterations,
+    verdict: () => 'fail',
+    ends: reserved => ({ final: 'bound-exceeded', reserved }),
+  },
+  {
+    name: 'satisfied at the bound',
+    goal: iterations,
+    verdict: (nth, bound) => (nth >= bound ? 'pass' : 'fail'),
+    ends: reserved => ({ final: 'satisfied', reserved }),
+  },
+  {
+    name: 'escalated, and taken up again',
+    goal: bound => ({ ...iterations(bound), breaker: 1 }),
+    verdict: () => 'fail',
+    look: async (host, goal) =>
+      goal.mode.is === 'escalated' ? host.goals.command('t1', goal.goalId, 'resume') : undefined,
+    ends: reserved => ({ final: 'bound-exceeded', reserved }),
+  },
+  {
+    name: 'paused while it is judged, and taken up again',
+    goal: iterations,
+    verdict: () => 'fail',
+    meanwhile: (host, goalId) => host.goals.command('t1', goalId, 'pause'),
+    look: async (host, goal) =>
+      goal.mode.is === 'paused' && goal.work.is === 'idle'
+        ? host.goals.command('t1', goal.goalId, 'resume')
+        : undefined,
+    ends: reserved => ({ final: 'bound-exceeded', reserved }),
+  },
+  {
+    name: 'abandoned while it is judged',
+    goal: iterations,
+    verdict: () => 'pass',
+    meanwhile: (host, goalId) => host.goals.command('t1', goalId, 'abandon'),
+    ends: () => ({ final: 'abandoned', reserved: 1 }),
+  },
+  {
+    name: 'edited while it is judged',
+    goal: iterations,
+    verdict: () => 'fail',
+    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, { objective: `objective ${nth}` }),
+    ends: reserved => ({ final: 'bound-exceeded', reserved }),
+  },
+  {
+    name: 'held to its money',
+    // A call of work and one of judging for each iteration, and the share of the judge.
+    goal: bound => ({ bounds: { maxCostUsd: (bound * 4 * CALL_NANO * 100) / 1e9, maxLoopIterations: bound } }),
+    verdict: () => 'fail',
+    ends: () => ({ final: 'bound-exceeded' }),
+  },
+  {
+    name: 'held to its deadline',
+    goal: bound => ({ bounds: { runTimeoutMs: bound * 30_000, maxLoopIterations: 10 } }),
+    verdict: () => 'fail',
+    ends: () => ({ final: 'bound-exceeded' }),
+  },
+]
+
+const BOUNDS = [1, 2, 7]
+
+function expectSound(story: Story, bound: number, told: Told): void {
+  const { final, reserved } = story.ends(bound)
+  const { goal } = told
+  expect(told.findings).toEqual([])
+  expect({ phase: goal.phase, mode: goal.mode }).toEqual({ phase: 'ended', mode: { is: 'closed', final } })
+  if (reserved !== undefined) expect(goal.reserved).toBe(reserved)
+  // Never a run over what was reserved, never an iteration without its run.
+  expect(told.workers).toBe(goal.reserved)
+  expect(goal.finished).toBe(goal.reserved)
+  expect(goal.reserved).toBeLessThanOrEqual(goal.bounds.maxLoopIterations ?? Number.POSITIVE_INFINITY)
+  // What runs were billed is what the goal has settled, and within its bound.
+  expect(goal.spentNano).toBe(told.spentNano)
+  if (goal.bounds.maxCostUsd !== undefined)
+    expect(goal.spentNano + goal.heldNano).toBeLessThanOrEqual(Math.round(goal.bounds.maxCostUsd * 1e9))
+}
+
+/** Of all crash points so many are met: every one in a thorough run. */
+const EVERY = isThorough ? 1 : 40
+
+describe('a goal whose hosts die', () => {
+  let met = 0
+
+  for (const story of STORIES)
+    for (const bound of BOUNDS)
+      test(`R-GOAL-5 R-GOAL-6: ${story.name}, bound ${bound}: never a run or a cent over what was reserved`, async () => {
+        const whole = await tell(story, bound)
+        expectSound(story, bound, whole)
+        for (const death of crashPoints(whole.writes, EVERY)) {
+          const told = await tell(story, bound, death)
+          expect(told.died, `${death.when} ${death.at}`).toBe(true)
+          met += 1
+          try {
+            expectSound(story, bound, told)
+          } catch (error) {
+            throw new Error(`seed ${SEED}, died ${death.when} write ${death.at} of ${whole.writes}`, { cause: error })
+          }
+        }
+      }, 1_800_000)
+
+  test('enough of these deaths have happened', () => {
+    expect(met).toBeGreaterThan(isThorough ? 1_000 : 50)
+  })
+})
