@@ -138,6 +138,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const checked = onceLoaded(standards)
   const readRecord = readVerdictIn(store)
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
+  const calendar = cronCalendar()
   const engine: Engine = new Engine(
     {
       store,
@@ -150,7 +151,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
       announcer: webhooks,
-      calendar: cronCalendar(),
+      calendar,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -162,7 +163,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     },
     engineOptions(config, parts.unbounded),
   )
-  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar: cronCalendar() })
+  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar })
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const sealer = new Sealer({ store, clock, log, key })

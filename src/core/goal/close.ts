@@ -94,7 +94,7 @@ export function escalate(context: GoalContext, why: Escalation): void {
 }
 
 /** Not judged, or not started: later once more, and then a person. No iteration is consumed by it. */
-export function hold(context: GoalContext, what: 'start' | 'judge', tries: number, runId?: string): void {
+export function holdOff(context: GoalContext, what: 'start' | 'judge', tries: number, runId?: string): void {
   const until = context.at + backoff(RETRY, tries)
   context.emit({ type: 'assay.goal.held', payload: { what, tries, until } })
   if (tries < MOST_TRIES) return

@@ -19,7 +19,7 @@
  *  I2  A tick starts at most one run.
  *  I3  Nothing is started when the goal is not active, at or after the deadline, or with nothing left to spend.
  *  I4  Only a verdict of the judge that the goal names, on a run that it has reserved, of the present version, satisfies.
- *  I5  Grants of open runs, and what ended ones spent and hold, stay within `maxCostUsd` together.
+ *  I5  Grants of open runs, and what ended ones spent and holdOff, stay within `maxCostUsd` together.
  *  I6  One `goal.closed` for each closing; after a final one no run of the goal is started.
  *  I7  Payloads are free of content.
  */
@@ -29,9 +29,9 @@ import { armOwes } from '../arm/effects.js'
 import type { Decision } from '../decider.js'
 import { type Refusal, refuse } from '../problem.js'
 import { RUN_BEGAN } from '../standing/stream.js'
-import { boundReached, checkBounds, close, escalate, evaluate, exceed, hold, proceed, stopRun } from './close.js'
+import { boundReached, checkBounds, close, escalate, evaluate, exceed, holdOff, proceed, stopRun } from './close.js'
 import type { GoalEdits, RecordedGoalEvent } from './events.js'
-import { tickName } from './evolve.js'
+import { nameOfTick } from './evolve.js'
 import { GoalContext } from './goal-context.js'
 import type { GoalInput, GoalOutcome, Said, WorkCause } from './input.js'
 import { judgeGrantNano, workGrantNano } from './money.js'
@@ -196,10 +196,10 @@ function tickOf({ goal }: GoalContext, cause: WorkCause): string | undefined {
   if (cause.by === 'name') return undefined
   const owed = armOwes(goal.arm, isBusy(goal))
   if (owed === undefined) return undefined
-  if (cause.by === 'hand') return 'hand' in owed ? tickName(owed) : undefined
+  if (cause.by === 'hand') return 'hand' in owed ? nameOfTick(owed) : undefined
   const { by: _, ...asked } = cause
-  const name = tickName(asked)
-  return tickName(owed) === name ? name : undefined
+  const name = nameOfTick(asked)
+  return nameOfTick(owed) === name ? name : undefined
 }
 
 /** Hosts stop again and again while they are at work on it: somebody has to look. */
@@ -210,7 +210,7 @@ function poisoned(context: GoalContext): void {
 function workRefused(context: GoalContext): void {
   const { work, arm, mode } = context.goal
   if (mode.is !== 'active' || isBusy(context.goal) || armOwes(arm, false) === undefined) return
-  hold(context, 'start', work.is === 'held' ? work.tries + 1 : 1)
+  holdOff(context, 'start', work.is === 'held' ? work.tries + 1 : 1)
 }
 
 function runEscalates(context: GoalContext, { runId, reason, depth }: InputOf<'RunEscalates'>): void {
@@ -263,7 +263,7 @@ const judged = (context: GoalContext, of: string, said: Said): void =>
 function unjudged(context: GoalContext, of: string): void {
   const { work } = context.goal
   if (isStopped(context) || work.is !== 'judging' || work.runId !== of || work.judge.is === 'running') return
-  hold(context, 'judge', work.judge.tries + 1, of)
+  holdOff(context, 'judge', work.judge.tries + 1, of)
 }
 
 const isStopped = ({ goal }: GoalContext): boolean => isFinal(goal) || goal.mode.is === 'escalated'

@@ -1,7 +1,7 @@
 import type { ArmTick } from '../arm/arm.js'
 import { type ArmEffect, armOwes, armPending, armWakeAt } from '../arm/effects.js'
 import { CHILD_RECHECK_MS, WAKE_NOW } from '../run/wake-time.js'
-import { tickName } from './evolve.js'
+import { nameOfTick } from './evolve.js'
 import type { GoalWork } from './goal.js'
 import { judgeGrantNano, workGrantNano } from './money.js'
 import { deadlineOf, type Goal, type GoalState, isBusy, isFinal, type OpenRun } from './state.js'
@@ -49,7 +49,7 @@ function continuing(goal: Goal): GoalEffect[] {
   const tick = armOwes(arm, false)
   if (tick !== undefined) {
     const [tries, notBefore] = work.is === 'held' ? [work.tries, work.until] : [0, 0]
-    const key = `start:${tickName(tick)}:${goal.version}:${tries}`
+    const key = `start:${nameOfTick(tick)}:${goal.version}:${tries}`
     return [{ kind: 'start-work', key, tick, runs: goal.runs, grantNano: workGrantNano(goal), notBefore }]
   }
   return armPending(goalId, arm, false).map(owed => ({

@@ -79,7 +79,7 @@ export type GoalRunEnded = {
 export type StopReason = 'closed' | 'edited' | 'unjudged'
 export type BoundName = 'iterations' | 'cost' | 'deadline'
 
-export type EscalationReason =
+export type GoalEscalation =
   | 'confidence'
   | 'gate'
   | 'stuck'
@@ -89,7 +89,7 @@ export type EscalationReason =
   | 'poisoned'
 
 export type Escalation = {
-  reason: EscalationReason
+  reason: GoalEscalation
   /** Which contributing run it is about. */
   runId?: string
   /** How many runs below it somebody is asked. */

@@ -4,7 +4,7 @@ import { UNARMED } from '../arm/state.js'
 import { absent } from '../present.js'
 import { RUN_BEGAN, STREAM_ENDED } from '../standing/stream.js'
 import type { GoalEvent, RecordedGoalEvent } from './events.js'
-import type { Goal, GoalState, Judging, OpenRun, Verdict } from './state.js'
+import type { Goal, GoalState, JudgeState, OpenRun, Verdict } from './state.js'
 
 type Told<Type extends GoalEvent['type']> = Extract<RecordedGoalEvent, { type: Type }>
 
@@ -112,7 +112,7 @@ function began(goal: Goal, { payload, secret }: Told<typeof RUN_BEGAN>): Goal {
   if (role === 'judge') {
     const { work } = goal
     if (work.is !== 'judging') return { ...goal, open, judged: ordinal }
-    const judge: Judging = { is: 'running', tries: work.judge.tries, judgeRunId: runId }
+    const judge: JudgeState = { is: 'running', tries: work.judge.tries, judgeRunId: runId }
     return { ...goal, open, judged: ordinal, work: { ...work, judge } }
   }
   const contributing = [...goal.contributing, runId]
@@ -123,7 +123,7 @@ function began(goal: Goal, { payload, secret }: Told<typeof RUN_BEGAN>): Goal {
 const HAND = 'hand-'
 
 /** As S16 keeps it: the time of a tick, or which request by hand it was. */
-export const tickName = (tick: { readonly tick: number } | { readonly hand: number }): string =>
+export const nameOfTick = (tick: { readonly tick: number } | { readonly hand: number }): string =>
   'tick' in tick ? String(tick.tick) : `${HAND}${tick.hand}`
 
 const tickOf = (name: string) =>

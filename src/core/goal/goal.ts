@@ -1,7 +1,7 @@
 import type { Arm } from '../arm/arm.js'
 import type { JsonObject } from '../json.js'
 
-/** What a goal is, in the words of the wire (contract agents §21.1). */
+/** What a goal is, in the words of the wire (contract agents §21). */
 
 export type GoalOwner = {
   readonly tenant: string

@@ -3,7 +3,7 @@ import { standingAgainst } from '../run/complete.js'
 import { type Active, type Ended, isWaiting, nodeAt } from '../run/state.js'
 import { questionOf, workersOf } from '../run/waiting.js'
 import { planNodeAt, type Plan } from '../workflow/plan.js'
-import type { EscalationReason } from './events.js'
+import type { GoalEscalation } from './events.js'
 
 /**
  * R-GOAL-17: whether what a contributing run has left may be put to the judge. Not where it gave up, failed, was let through
@@ -21,7 +21,7 @@ export const isJudgeable = ({ outcome, gated }: Ended): boolean =>
 export function escalationIn(
   plan: Plan,
   state: Active,
-): Extract<EscalationReason, 'confidence' | 'gate' | 'stuck'> | undefined {
+): Extract<GoalEscalation, 'confidence' | 'gate' | 'stuck'> | undefined {
   for (const index of state.open) {
     const asked = questionOf(nodeAt(state, index))
     if (asked === undefined || asked.isBudget) continue

@@ -55,9 +55,9 @@ export type Work =
   /** A run could not be started; it is tried again then. */
   | { readonly is: 'held'; readonly tries: number; readonly until: number }
   | { readonly is: 'working'; readonly runId: string }
-  | { readonly is: 'judging'; readonly runId: string; readonly judgeable: boolean; readonly judge: Judging }
+  | { readonly is: 'judging'; readonly runId: string; readonly judgeable: boolean; readonly judge: JudgeState }
 
-export type Judging =
+export type JudgeState =
   | { readonly is: 'owed'; readonly tries: number }
   | { readonly is: 'running'; readonly tries: number; readonly judgeRunId: string }
   | { readonly is: 'held'; readonly tries: number; readonly until: number }

@@ -45,7 +45,7 @@ export type StreamRunBegan = {
 export const STREAM_ENDED = 'assay.stream.ended'
 
 /** An event as a stream records it. `payload` is free of content; what is not stands in `secret`. */
-export type StreamEvent<Type extends string = string, Payload extends object = object, Secret = object> = {
+export type StandingEvent<Type extends string = string, Payload extends object = object, Secret = object> = {
   readonly type: Type
   readonly payload: Payload
   readonly secret?: Secret

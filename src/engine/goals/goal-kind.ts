@@ -7,7 +7,7 @@ import type { RunStatus } from '../../core/run/events.js'
 import type { LoadedStream, Put, StreamKind } from '../standing/stream-kind.js'
 import { performArm } from './arm-effects.js'
 import type { GoalDeps } from './deps.js'
-import { stopRun, watchRun } from './goal-runs.js'
+import { stopGoalRun, watchGoalRun } from './goal-runs.js'
 import { startJudge } from './judge.js'
 import { startWork } from './work.js'
 
@@ -38,9 +38,9 @@ async function perform(
     case 'start-work':
       return startWork(deps, state, effect)
     case 'watch-run':
-      return watchRun(deps, state, effect.run)
+      return watchGoalRun(deps, state, effect.run)
     case 'stop-run':
-      return stopRun(deps, effect.run)
+      return stopGoalRun(deps, effect.run)
     case 'judge':
       return startJudge(deps, state, effect)
     case 'arm':

@@ -1,4 +1,4 @@
-import type { EscalationReason } from '../../core/goal/events.js'
+import type { GoalEscalation } from '../../core/goal/events.js'
 import type { GoalInput, Said } from '../../core/goal/input.js'
 import { escalationIn, isJudgeable, waitingBelow } from '../../core/goal/run-outcome.js'
 import type { Goal, OpenRun } from '../../core/goal/state.js'
@@ -17,7 +17,7 @@ import type { GoalDeps } from './deps.js'
 const MOST_DEPTH = 16
 
 /** Looks what has become of a run of the goal: its end, and its waiting for someone, wake the goal in the same commit. */
-export async function watchRun(deps: GoalDeps, goal: Goal, run: OpenRun): Promise<Put<GoalInput> | undefined> {
+export async function watchGoalRun(deps: GoalDeps, goal: Goal, run: OpenRun): Promise<Put<GoalInput> | undefined> {
   const loaded = await runOf(deps, run.runId)
   if (loaded?.state.phase === 'ended') return { input: await endedInput(deps, loaded, loaded.state, run) }
   const mayEscalate = run.role === 'work' && goal.work.is === 'working' && goal.mode.is !== 'escalated'
@@ -26,7 +26,7 @@ export async function watchRun(deps: GoalDeps, goal: Goal, run: OpenRun): Promis
 }
 
 /** Passes a stop on to a run. Its own end reports back through watching it. */
-export async function stopRun({ runs }: GoalDeps, { runId }: OpenRun): Promise<undefined> {
+export async function stopGoalRun({ runs }: GoalDeps, { runId }: OpenRun): Promise<undefined> {
   await runs.submit(runId, { type: 'CancelRun', by: 'host', reason: 'goal-stopped' })
 }
 
@@ -40,7 +40,7 @@ export async function escalationOf(
   deps: GoalDeps,
   runId: string,
   depth = 0,
-): Promise<{ reason: EscalationReason; depth: number } | undefined> {
+): Promise<{ reason: GoalEscalation; depth: number } | undefined> {
   const loaded = await runOf(deps, runId)
   if (loaded?.state.phase !== 'active') return undefined
   const reason = escalationIn(loaded.rules.plan, loaded.state)
@@ -84,7 +84,7 @@ async function saidBy(deps: GoalDeps, { runId, rules }: LoadedRun, { outcome, no
   if (outcome.status !== 'completed' || node?.is !== 'completed') return { verdict: 'none' }
   const { verdict, artifactId, confidence } = node.outputs
   if (verdict !== 'pass' && verdict !== 'conditional_pass' && verdict !== 'fail') return { verdict: 'none' }
-  const record = typeof artifactId === 'string' ? await recordOf(deps, runId, artifactId) : undefined
+  const record = typeof artifactId === 'string' ? await judgeRecord(deps, runId, artifactId) : undefined
   return {
     // R-DWS-37
     verdict: verdict === 'fail' ? 'fail' : 'pass',
@@ -95,7 +95,7 @@ async function saidBy(deps: GoalDeps, { runId, rules }: LoadedRun, { outcome, no
 }
 
 /** Everything that a judge has found. */
-export async function recordOf(
+export async function judgeRecord(
   { store }: Pick<GoalDeps, 'store'>,
   runId: string,
   artifactId: string,

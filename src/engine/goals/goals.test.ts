@@ -115,7 +115,7 @@ describe('a goal', () => {
     expect(await ranOnce(host, goalId)).toBeUndefined()
   })
 
-  test('R-GOAL-3 R-GOAL-5: a bound of nothing closes it at once', async () => {
+  test('R-GOAL-5: a bound of nothing closes it at once', async () => {
     const rig = engineRig()
     const host = await goalHost(rig, ['pass'], { workflow: step })
     for (const bounds of [{ maxCostUsd: 0 }, { runTimeoutMs: 0 }]) {
@@ -287,7 +287,7 @@ describe('a goal on a schedule', () => {
     ).toEqual([])
   })
 
-  test('R-GOAL-11 R-ARM-3: paused, ticks never happened; a waiting run is never moved, and has no second one beside it', async () => {
+  test('R-GOAL-11: paused, ticks never happened; a waiting run is never moved, and has no second one beside it', async () => {
     const rig = engineRig()
     const waiting = { id: 'step', nodes: { a: { type: 'core.delay', config: { delayMs: 3_600_000 } } } } as never
     const host = await goalHost(rig, ['fail'], { workflow: waiting, calendar: cronCalendar() })

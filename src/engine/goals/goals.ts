@@ -10,7 +10,7 @@ import type { Receipt } from '../ports/receipts.js'
 import { inspectedRun } from '../runtime/run-writer.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { Put } from '../standing/stream-kind.js'
-import type { StreamAnswer, StreamWriter } from '../standing/stream-writer.js'
+import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
 import type { GoalDeps } from './deps.js'
 import { goalKind, statusesOf } from './goal-kind.js'
 import { escalationOf } from './goal-runs.js'
@@ -117,7 +117,7 @@ class Goals implements GoalAdmin {
     tenant: string,
     goalId: string,
     make: (goal: Goal) => Put<GoalInput> | Refusal | Promise<Put<GoalInput> | Refusal>,
-  ): Promise<StreamAnswer<GoalState> | undefined> {
+  ): Promise<StandingAnswer<GoalState> | undefined> {
     if (kindOfId(goalId) !== 'goal') return undefined
     const put = ({ state }: { readonly state: GoalState }) => (state.phase === 'absent' ? undefined : make(state))
     return this.writer.submit(goalId, { tenant, put })
@@ -168,7 +168,7 @@ const unknownGoal = (goalId: string): Refusal =>
 const notBegun = (goalId: string): Refusal =>
   refuse('goal_busy', 'the goal has changed meanwhile, and no run was begun; try again', { goalId })
 
-function goalIn(answer: StreamAnswer<GoalState>): Answer<Goal> {
+function goalIn(answer: StandingAnswer<GoalState>): Answer<Goal> {
   if (!answer.ok) return answer
   const { state } = answer.value
   if (state.phase === 'absent') throw new Error(`stream ${answer.value.streamId} holds no goal`)

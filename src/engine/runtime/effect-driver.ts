@@ -6,7 +6,7 @@ import type { FairQueue } from '../../timing/fair-queue.js'
 import type { EffectContext } from '../effects/effect-context.js'
 import { performEffect } from '../effects/perform.js'
 import type { DueRun } from '../ports/run-index.js'
-import type { Standing } from '../standing/standing.js'
+import type { StandingStreams } from '../standing/standing.js'
 import type { LoadedRun, RunSlot } from './run-cache.js'
 import type { Written } from './run-writer.js'
 import { DueTimes } from './timers.js'
@@ -21,7 +21,7 @@ export type DriverOptions = {
   /** Whether this host may start new work now. */
   readonly mayWork: () => boolean
   /** Who sees to what is no run. */
-  readonly standing: Pick<Standing, 'look' | 'due' | 'watchUntil' | 'stop'>
+  readonly standing: Pick<StandingStreams, 'look' | 'due' | 'watchUntil' | 'stop'>
   /** Effects of all tenants wait here for a place (Q7, Q8). */
   readonly places: FairQueue
 }

@@ -38,7 +38,7 @@ import type { WorkflowRecord } from '../ports/workflows.js'
 import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
 import { Committer } from '../standing/committer.js'
 import { RunStarter } from '../standing/run-starter.js'
-import { Standing, type StreamGround } from '../standing/standing.js'
+import { StandingStreams, type StreamGround } from '../standing/standing.js'
 import { forgetRepetitions } from '../effects/once.js'
 import { missingRun } from '../queries/missing-run.js'
 import { answerFor } from './answer-interrupt.js'
@@ -53,7 +53,7 @@ import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { type StartDeps, startOf } from './start-run.js'
+import { type StartDeps, beginningOf } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -115,7 +115,7 @@ export class Engine implements RunEngine {
   readonly #runs: RunWriter
   readonly #driver: Driver
   readonly #followers: Followers
-  readonly #standing: Standing
+  readonly #standing: StandingStreams
   readonly #starting: StartDeps
   readonly #starter: RunStarter
   readonly schedules: Schedules
@@ -172,7 +172,7 @@ export class Engine implements RunEngine {
     const places = effectPlaces(options)
     // A host that is leaving lets what is under way come to its end, and begins nothing.
     const mayWork = () => this.#lease.isFirm && this.#phase === 'running'
-    this.#standing = new Standing(
+    this.#standing = new StandingStreams(
       {
         ...deps,
         lease: this.#lease,
@@ -253,7 +253,7 @@ export class Engine implements RunEngine {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const runId = this.deps.ids.run()
-    const start = await startOf(this.#starting, request, runId)
+    const start = await beginningOf(this.#starting, request, runId)
     if ('code' in start) return { ok: false, refusal: start }
     return this.#runs.create(runId, start.input, start.plan, request.exclusiveScope ?? false, receipt)
   }

@@ -30,7 +30,7 @@ export type StartDeps = {
 type StartRun = Omit<Extract<RunInput, { type: 'StartRun' }>, 'now'>
 
 /** The plan of a new run and what to put to it, or why there can be none. */
-export async function startOf(
+export async function beginningOf(
   deps: StartDeps,
   request: CreateRun,
   runId: string,

@@ -15,7 +15,7 @@ import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
 import type { Plans } from '../runtime/plans.js'
 import type { StreamGround } from '../standing/standing.js'
-import type { StreamAnswer, StreamWriter } from '../standing/stream-writer.js'
+import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
 import { scheduleKind } from './schedule-kind.js'
 
 export type SchedulingOptions = {
@@ -160,7 +160,7 @@ export class Schedules implements ScheduleAdmin {
   }
 }
 
-function shownIn(answer: StreamAnswer<ScheduleState>): Answer<ScheduleShown> {
+function shownIn(answer: StandingAnswer<ScheduleState>): Answer<ScheduleShown> {
   if (!answer.ok) return answer
   const { state } = answer.value
   return state.phase === 'absent' ? { ok: false, refusal: NO_SCHEDULE } : { ok: true, value: shownOf(state) }

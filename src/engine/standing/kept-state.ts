@@ -10,7 +10,7 @@ const EVERY = 1_000
 const MAX_CHARACTERS = 262_144
 
 /** Whether it is time again; `kept` is how long the log was when that was last so. */
-export const isTimeToKeep = (state: StreamState, kept: number): boolean =>
+export const isTimeToKeepStream = (state: StreamState, kept: number): boolean =>
   state.phase === 'open' && state.next - kept >= EVERY
 
 /** The state as it is kept, unless it is too large for that. */

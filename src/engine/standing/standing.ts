@@ -21,14 +21,14 @@ type Room = Pick<StreamDriver<StreamState, StreamInput, StreamEffect>, 'look' | 
 
 /** What kinds of streams have of the engine: their room, and the runs that they start and look at. */
 export type StreamGround = {
-  readonly standing: Pick<Standing, 'open'>
+  readonly standing: Pick<StandingStreams, 'open'>
   readonly starter: RunStarter
   readonly runs: RunWriter
   readonly cache: RunCache
 }
 
 /** All kinds of standing streams of a host, as its engine sees them: they are told apart by the ids. */
-export class Standing {
+export class StandingStreams {
   readonly #rooms = new Map<StreamKindName, Room>()
 
   constructor(

@@ -8,7 +8,7 @@ import type { RunSlot } from '../runtime/run-cache.js'
 import { DueTimes } from '../runtime/timers.js'
 import type { LoadedStream, StreamEffect, StreamInput } from './stream-kind.js'
 import type { StreamSlots } from './stream-slots.js'
-import { lengthOf, type StreamWriter } from './stream-writer.js'
+import { streamLength, type StreamWriter } from './stream-writer.js'
 
 export type StreamDriverOptions = {
   readonly maxPoisonAttempts: number
@@ -89,7 +89,7 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     const loaded = slot?.loaded
     const rests = (this.#resting.get(runId) ?? 0) > now
     if (!slot || !loaded || loaded.epoch === null) return rests
-    if (lengthOf(loaded.state) < length) return false
+    if (streamLength(loaded.state) < length) return false
     this.#note(runId, loaded.state)
     return this.#owed(loaded.state).every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
   }

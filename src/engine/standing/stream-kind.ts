@@ -1,7 +1,7 @@
 import type { Decision } from '../../core/decider.js'
 import type { Refusal } from '../../core/problem.js'
 import type { RunStatus } from '../../core/run/events.js'
-import type { RecordedInStream, StreamEvent, StreamKindName, StreamState } from '../../core/standing/stream.js'
+import type { RecordedInStream, StandingEvent, StreamKindName, StreamState } from '../../core/standing/stream.js'
 import type { PendingWrite } from '../runtime/run-writer.js'
 
 /**
@@ -42,8 +42,8 @@ export type StreamKind<
 > = {
   readonly name: StreamKindName
   readonly initial: State
-  decide(state: State, input: Timed<Input>): Decision<State, RecordedInStream<StreamEvent>>
-  evolve(state: State, event: RecordedInStream<StreamEvent>): State
+  decide(state: State, input: Timed<Input>): Decision<State, RecordedInStream<StandingEvent>>
+  evolve(state: State, event: RecordedInStream<StandingEvent>): State
   pending(state: State): readonly Effect[]
   /** When it must be looked at even if nobody says so; null when only an input can move it. */
   wakeAt(state: State): number | null

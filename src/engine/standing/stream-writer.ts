@@ -4,7 +4,7 @@ import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import {
   RUN_BEGAN,
   type RecordedInStream,
-  type StreamEvent,
+  type StandingEvent,
   type StreamRunBegan,
   type StreamState,
   streamWorkflow,
@@ -23,7 +23,7 @@ import { charactersOf, logPages } from '../runtime/read-log.js'
 import type { RunSlot } from '../runtime/run-cache.js'
 import type { PendingWrite, RunWriter } from '../runtime/run-writer.js'
 import type { Committer, CommitPart } from './committer.js'
-import { isTimeToKeep, keptStream, keptText } from './kept-state.js'
+import { isTimeToKeepStream, keptStream, keptText } from './kept-state.js'
 import type { LoadedStream, Put, StreamEffect, StreamInput, StreamKind, Submit } from './stream-kind.js'
 import type { StreamSlots } from './stream-slots.js'
 
@@ -40,7 +40,7 @@ export type StreamWriterDeps = {
 }
 
 /** What became of an input: the stream as it is now, why it was refused, or that an earlier answer stands. */
-export type StreamAnswer<State extends StreamState> =
+export type StandingAnswer<State extends StreamState> =
   | { readonly ok: true; readonly value: LoadedStream<State>; readonly born: readonly PendingWrite[] }
   | { readonly ok: false; readonly refusal: Refusal }
   | { readonly ok: false; readonly replay: Receipt }
@@ -66,10 +66,10 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     tenant: string,
     put: () => Put<Input>,
     receipt?: (stream: LoadedStream<State>) => Receipt,
-  ): Promise<StreamAnswer<State>> {
+  ): Promise<StandingAnswer<State>> {
     const slot = this.slots.enter(streamId)
     return slot.runExclusive(() =>
-      retried<StreamAnswer<State>>(streamId, async () => {
+      retried<StandingAnswer<State>>(streamId, async () => {
         const before = { streamId, tenant, state: this.kind.initial, head: CHAIN_START, kept: 0, epoch: 1 }
         return this.#step(slot, before, put(), receipt)
       }),
@@ -77,10 +77,10 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
   }
 
   /** Puts an input to a stream whose id says what it is of: whoever comes first begins it. */
-  ensure(streamId: string, tenant: string, put: () => Put<Input>): Promise<StreamAnswer<State>> {
+  ensure(streamId: string, tenant: string, put: () => Put<Input>): Promise<StandingAnswer<State>> {
     const slot = this.slots.enter(streamId)
     return slot.runExclusive(() =>
-      retried<StreamAnswer<State>>(streamId, async () => {
+      retried<StandingAnswer<State>>(streamId, async () => {
         const known = await this.load(slot)
         if (known && known.tenant !== tenant) throw new Error(`stream ${streamId} is another tenant's`)
         const fresh = { streamId, tenant, state: this.kind.initial, head: CHAIN_START, kept: 0, epoch: 1 }
@@ -94,10 +94,10 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     streamId: string,
     { put, tenant, asHolder }: Submit<State, Input>,
     receipt?: (stream: LoadedStream<State>) => Receipt,
-  ): Promise<StreamAnswer<State> | undefined> {
+  ): Promise<StandingAnswer<State> | undefined> {
     const slot = this.slots.enter(streamId)
     return slot.runExclusive(() =>
-      retried<StreamAnswer<State> | undefined>(streamId, async () => {
+      retried<StandingAnswer<State> | undefined>(streamId, async () => {
         const loaded = await this.load(slot)
         if (!loaded || (tenant !== undefined && loaded.tenant !== tenant)) return undefined
         if (asHolder && loaded.epoch === null) return undefined
@@ -122,7 +122,7 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     before: LoadedStream<State>,
     { input, born = [] }: Put<Input>,
     receipt: ((stream: LoadedStream<State>) => Receipt) | undefined,
-  ): Promise<StreamAnswer<State> | 'again'> {
+  ): Promise<StandingAnswer<State> | 'again'> {
     const decision = this.kind.decide(before.state, { ...input, now: this.deps.clock.now() })
     if (!decision.ok) return { ok: false, refusal: decision.refusal }
     if (decision.events.length === 0) return { ok: true, value: before, born: [] }
@@ -144,7 +144,7 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     result: CommitResult,
     value: LoadedStream<State>,
     born: readonly PendingWrite[],
-  ): StreamAnswer<State> | 'again' {
+  ): StandingAnswer<State> | 'again' {
     switch (result.kind) {
       case 'committed':
         return { ok: true, value, born }
@@ -165,19 +165,19 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
   #partOf(
     slot: Slot<State>,
     before: LoadedStream<State>,
-    { events, state, steps = 0 }: Extract<Decision<State, RecordedInStream<StreamEvent>>, { ok: true }>,
+    { events, state, steps = 0 }: Extract<Decision<State, RecordedInStream<StandingEvent>>, { ok: true }>,
   ): { part: CommitPart; after: LoadedStream<State> } {
     const { kind, deps } = this
     const { streamId, tenant, epoch } = before
     const stored = encodeAll(events, before.head, deps.ids)
     const head = stored.at(-1)?.hash ?? before.head
-    const keep = isTimeToKeep(state, before.kept)
+    const keep = isTimeToKeepStream(state, before.kept)
     const snapshot = keep ? keptText(kind.name, state) : undefined
-    const after = { ...before, state, head, kept: keep ? lengthOf(state) : before.kept }
+    const after = { ...before, state, head, kept: keep ? streamLength(state) : before.kept }
     const create = before.state.phase === 'absent' ? { create: newStream(tenant, streamWorkflow(kind.name)) } : {}
     const append = {
       runId: streamId,
-      expected: lengthOf(before.state),
+      expected: streamLength(before.state),
       epoch,
       events: stored,
       status: kind.status(state),
@@ -219,17 +219,17 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     const kept = known ? undefined : await keptStream<State>(store, this.kind.name, slot.runId, row.length)
     let state = known?.state ?? kept ?? this.kind.initial
     let head = known?.head ?? row.head
-    for await (const page of logPages(this.deps, row, lengthOf(state))) {
+    for await (const page of logPages(this.deps, row, streamLength(state))) {
       for (const event of page) state = this.kind.evolve(state, decoded(event))
       head = page.at(-1)?.hash ?? head
-      if (lengthOf(state) >= row.length) break
+      if (streamLength(state) >= row.length) break
     }
     const loaded = {
       streamId: slot.runId,
       tenant: row.tenant,
       state,
       head,
-      kept: known?.kept ?? lengthOf(kept ?? this.kind.initial),
+      kept: known?.kept ?? streamLength(kept ?? this.kind.initial),
       epoch,
     }
     slot.loaded = loaded
@@ -237,12 +237,12 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
   }
 }
 
-export const lengthOf = (state: StreamState): number => (state.phase === 'absent' ? 0 : state.next)
+export const streamLength = (state: StreamState): number => (state.phase === 'absent' ? 0 : state.next)
 
-const namesRun = (events: readonly RecordedInStream<StreamEvent>[], runId: string): boolean =>
+const namesRun = (events: readonly RecordedInStream<StandingEvent>[], runId: string): boolean =>
   events.some(({ type, payload }) => type === RUN_BEGAN && (payload as StreamRunBegan).runId === runId)
 
-const decoded = ({ sequence, type, payload, secret, at, input }: StoredEvent): RecordedInStream<StreamEvent> => ({
+const decoded = ({ sequence, type, payload, secret, at, input }: StoredEvent): RecordedInStream<StandingEvent> => ({
   sequence,
   type,
   payload: JSON.parse(payload),

@@ -7,6 +7,7 @@ import { engineRig, register, type Rig } from '../../../src/testing/engine-rig.j
 import { type GoalHost, goalsOn, MET, UNMET, wanted } from '../../../src/testing/goal-rig.js'
 import { AGENT, agentFlow, answered } from '../../../src/testing/invocations.js'
 import { settled } from '../../../src/testing/manual-clock.js'
+import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { MortalHost } from '../../../src/testing/mortal-host.js'
 import { goalStandards } from '../../../src/testing/goal-rig.js'
 
@@ -42,8 +43,13 @@ export type Told = {
 }
 
 /** Tells a story to its end; hosts die where it is said, and the next one goes on. */
-export async function tell(story: Story, bound: number, death?: Death, sabotage = (store: Store) => store): Promise<Told> {
-  const rig = engineRig()
+export async function tell(
+  story: Story,
+  bound: number,
+  death?: Death,
+  sabotage = (store: Store) => store,
+): Promise<Told> {
+  const rig = engineRig(sabotage(new MemoryStore()))
   const world = {
     host: undefined as GoalHost | undefined,
     done: new Set<number>(),
