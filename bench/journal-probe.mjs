@@ -30,6 +30,7 @@ async function append(one, events) {
   const stored = events.map((given, i) => ({
     sequence: length + i,
     cause: null,
+    foreignCause: null,
     at: Date.now(),
     input: null,
     salt: 'salt',
@@ -50,7 +51,7 @@ async function put(one, id) {
   const text = `note everything written ${id}`
   const body = new TextEncoder().encode(text)
   const contentId = randomUUID()
-  await one.store.keepContent({ contentId, tenant: TENANT, runId: one.runId, body, text, sealed: false })
+  await one.store.keepContent({ contentId, tenant: TENANT, runId: one.runId, body, text, sealed: false, pieces: 0 })
   const hash = createHash('sha256').update(body).digest('hex')
   const key = { space: 'memory', scope: SCOPE, since: 1, ref: 'notes', id, op: 'put', tags: [], expiresAt: null }
   const secret = { ...key, contentId, hash, bytes: body.length, contentType: null, ifMatch: null, seen: 0 }

@@ -9,12 +9,14 @@ import { isObject, type JsonObject, own } from './core/json.js'
 import type { QuotasOf, Weights } from './core/quotas.js'
 import { schemaProblems } from './core/schema/problems.js'
 import { sha256 } from './digest.js'
+import type { PeersSettings } from './peers/settings.js'
 import { agentSettings, type Environment } from './project/agent-defaults.js'
 import { agentSections, type GivenSections } from './project/agent-settings.js'
 import { isProjectFolder, readConfigFile } from './project/config-file.js'
 import { configFileProblems } from './project/config-schema.js'
 import { DocumentError } from './project/document.js'
 import { modelNamed } from './project/model-name.js'
+import { peerProblems, peersWithin } from './project/peer-settings.js'
 import { quotasWithin, weightsWithin } from './project/quotas.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, valueOfText, variableOf } from './project/settings.js'
 import type { RetentionRules } from './retention/rules.js'
@@ -64,6 +66,8 @@ export type Config = {
   readonly tools: { readonly allowPrivate: boolean }
   /** Whether probes of gates may ask this machine and its network, also without TLS. */
   readonly probes: { readonly allowPrivate: boolean }
+  /** Other hosts, by name. */
+  readonly peers: PeersSettings
   readonly agents: AgentSettings
   /** What every run may spend at most, whatever it asks for. */
   readonly budget: BudgetPolicy & JsonObject
@@ -165,12 +169,11 @@ export function loadConfig(overrides: Overrides = {}, env: Environment = process
   const sections = agentSections((file?.settings ?? {}) as GivenSections, folder)
   const place = { project, watch: isOn(settings, 'watch'), conformance: isOn(settings, 'conformance') }
   const agents = agentSettings(sections, modelsOf(settings), env, place, problems)
+  const nested = { agents, budget: Object.freeze(sections.budget), readSecret: readerOf(env, folder) }
+  const config = build(settings, project, cwd, nested)
+  problems.push(...peerProblems(config.peers))
   if (problems.length > 0) throw new ConfigError([...new Set(problems)])
-  return build(settings, project, cwd, {
-    agents,
-    budget: Object.freeze(sections.budget),
-    readSecret: ref => readSecret(ref, env, folder),
-  })
+  return config
 }
 
 /** A value with the folder its relative paths start from. */
@@ -208,6 +211,8 @@ function modelsOf(settings: ReadonlyMap<string, Taken>) {
   const model = (role: string): ModelName | undefined => modelNamed(String(settings.get(`models.${role}`)?.value))
   return { worker: model('worker'), supervisor: model('supervisor'), verifier: model('verifier') }
 }
+
+const readerOf = (env: Environment, folder: string) => (ref: SecretRef) => readSecret(ref, env, folder)
 
 /** The end of a line is no part of a secret, and an empty one is none. */
 async function readSecret(ref: SecretRef, env: Environment, folder: string): Promise<string | undefined> {
@@ -316,6 +321,7 @@ function build(
     webhooks: section('webhooks'),
     tools: section('tools'),
     probes: section('probes'),
+    peers: peersWithin(section('peers'), settings.get('peers.hosts')?.base ?? cwd),
     ...nested,
     dataKeys: listed(settings, 'dataKey').map(key => Buffer.from(key, 'base64')),
     log: section('log'),

@@ -1,6 +1,4 @@
-import path from 'node:path'
-import { directoryOf } from './agent-directory.js'
-import { type AgentHouse, createAgents } from './agents/agents.js'
+import type { AgentHouse } from './agents/agents.js'
 import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
@@ -8,43 +6,30 @@ import { AuditVerifier } from './audit/verify.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
 import { createVerdicts } from './calibration/verdicts.js'
-import { ensureLocalKey } from './client/local-key.js'
 import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
 import { seamRoutes } from './conformance/seams.js'
-import { SideEffectJournal } from './conformance/side-effect-journal.js'
-import { SPACES, type Space } from './core/journal/place.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
-import { createMemoryDesk } from './engine/journal/memory-desk.js'
-import { createRunDesk, type DeskSettings } from './engine/journal/run-desk.js'
-import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
 import type { GoalAdmin } from './engine/api.js'
 import { createGoals } from './engine/goals/goals.js'
-import type { Vault } from './engine/ports/agents.js'
+import { createRunDesk } from './engine/journal/run-desk.js'
 import type { Clock } from './engine/ports/clock.js'
-import type { JournalDesk } from './engine/ports/desk.js'
-import type { ApiKey } from './engine/ports/keys.js'
 import type { Log } from './engine/ports/log.js'
-import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
-import { artifactsIn } from './engine/queries/artifacts.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
-import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
+import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
+import { type HostLoad, loadOf } from './host-load.js'
 import { createApp } from './http/app.js'
-import { withConfiguredKeys } from './http/auth/configured-keys.js'
-import { hashKey } from './http/auth/key-cache.js'
 import { definitionShape } from './http/definition-shape.js'
 import { Serving } from './http/serving.js'
-import { httpSettings } from './http-settings.js'
-import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
-import { createInspector } from './probes/inspector.js'
 import { type Registrar, registerProject } from './project/register.js'
+import { createReload, type Reloaded } from './reload.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
@@ -56,15 +41,28 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import { SCOPES } from './wire/key.js'
-
+import {
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  inspectorFor,
+  journalDesks,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
   readonly url: string
   readonly engine: Engine
   readonly goals: GoalAdmin
+  load(): Promise<HostLoad>
   start(): Promise<void>
+  /** Takes up what has changed in the project since, all of it or nothing. */
+  reload(): Promise<Reloaded>
   /** Takes no new work, finishes what is in hand, gives its claims back. */
   stop(): Promise<void>
 }
@@ -80,15 +78,6 @@ const PURGE_MS = 10 * 60_000
 /** For what another host has left; what is asked of this one begins at once. */
 const ERASE_MS = 60_000
 const CACHED_RUNS = 500
-/** What manifests may require of this host. */
-const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
-  'agents.liveRuntime',
-  'agents.manifestRuntime',
-  'toolHooks',
-  'budget',
-  'prompts',
-])
-
 /** The composition root: the one place that knows every part. What it opened before it failed is closed again. */
 export async function createHost(config: Config, parts: HostParts = {}): Promise<Host> {
   const opened: Opened = []
@@ -110,7 +99,7 @@ export async function createHost(config: Config, parts: HostParts = {}): Promise
 }
 
 /** Opens the parts from the ground up, noting how each is closed. */
-async function compose(config: Config, parts: HostParts, opened: Opened) {
+export async function compose(config: Config, parts: HostParts, opened: Opened) {
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
@@ -124,6 +113,8 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
     settings: deskSettings(config),
   })
   const house = await furnishAgents(config, ground, desk, programs, opened)
+  const hostId = await settleHostId(config.hostId, { store, ids })
+  const peers = openPeers(config, ground, hostId, opened)
   const webhooks: Webhooks = new Webhooks(
     { store, egress: egress.webhooks, clock, ids, log, vault, hostId: () => engine.hostId },
     { durable: config.webhooks.durable, version: packageVersion(), engineVersion: ENGINE_VERSION },
@@ -157,6 +148,7 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
       standards: checked,
       inspector: inspectorFor(config, ground),
       records,
+      peers,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
       vault: tenantVault,
       desk,
@@ -182,76 +174,48 @@ async function compose(config: Config, parts: HostParts, opened: Opened) {
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
-  const edge = { ...(await edgeOf(config, ground, house, configured, parts.unbounded)), webhooks, standards, verdicts }
+  const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
+  const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
+  const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({ engine, ...edge, ...journal, tenants: eraser, serving, fixtures: () => fixtures, routes })
   opened.push(() => app.close())
+  const register = async () => {
+    if (config.project === undefined) return
+    const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
+    if (problems.length > 0) throw new ConfigError(problems)
+  }
+  const reload = createReload(config, async () => {
+    await house.tools.reload()
+    await house.catalog.refresh()
+    await register()
+  })
   const registerWorkflows = async () => {
-    if (config.project !== undefined) {
-      const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
-      if (problems.length > 0) throw new ConfigError(problems)
-    }
+    await reload.begin()
+    await register()
     checked.loaded()
     if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
   }
-  return { engine, goals, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }
-}
-
-const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
-  maxBytes: { memory: memory.maxEntryBytes, workspace: workspace.maxFileBytes },
-  maxEntries: { memory: memory.maxScopeEntries, workspace: workspace.maxFiles },
-  fullText: memory.fullText,
-})
-
-const spacesOf = (config: Config): readonly Space[] => SPACES.filter(space => config[space].enabled)
-
-async function furnishAgents(
-  config: Config,
-  ground: Ground,
-  desk: JournalDesk,
-  programs: MockPrograms | undefined,
-  opened: Opened,
-): Promise<AgentHouse> {
-  const { store, ...others } = ground
-  const house = await createAgents({
-    ...others,
-    settings: config.agents,
-    programs,
-    capabilities: new Set([...AGENT_CAPABILITIES, ...spacesOf(config)]),
-    spaces: spacesOf(config),
-    artifacts: artifactsIn(store),
-    desk,
-  })
-  opened.push(() => house.close())
-  const unusable = house.problems()
-  if (unusable.length > 0) throw new ConfigError(unusable)
-  return house
-}
-
-/** Memory and workspaces as keys get at them; runs do so on their own. */
-function journalDesks(config: Config, ground: Ground, vault: Vault, plans: () => Engine['plans']) {
-  const { store, clock, ids, turns, secrets } = ground
-  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact }
+  const load = loadOf(engine, app, ground)
   return {
-    memory: createMemoryDesk(deps, config.memory),
-    workspace: createWorkspaceDesk({ ...deps, usage: store, quotas: config.quotas }, config.workspace),
-    stream: store,
+    engine,
+    goals,
+    app,
+    load,
+    serving,
+    clock,
+    webhooks,
+    sealer,
+    purger,
+    collector,
+    eraser,
+    registerWorkflows,
+    reload,
   }
 }
-
-/** Gates look at files of the project's own; a project without any has none to look at. */
-const inspectorFor = ({ project }: Config, { egress, schemas, pure, clock, log }: Ground) =>
-  createInspector({
-    egress: egress.probes,
-    schemas,
-    pure,
-    project,
-    workspace: project && path.join(project, 'workspace'),
-    clock,
-    log,
-  })
 
 const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions => ({
   ...config.limits,
@@ -269,34 +233,25 @@ async function assertSafeKeys(config: Config, store: Store): Promise<void> {
   assertSafeBinding(config, usable)
 }
 
-/** What the HTTP edge has besides the engine and what is made with it. */
-async function edgeOf(
-  config: Config,
-  { store, clock, ids, log, turns }: Ground,
-  house: AgentHouse,
-  configured: ApiKey,
-  unbounded: Unbounded = {},
-) {
-  return {
-    keys: withConfiguredKeys(store, [configured]),
-    receipts: store,
-    usage: store,
-    audit: new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) }),
-    agents: directoryOf(house),
-    tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),
-    clock,
-    ids,
-    log,
-    config: await httpSettings(config, await settleHostId(config.hostId, { store, ids }), unbounded),
-    turns: unbounded.streams ? NO_TURNS : turns,
-  }
-}
-
 type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  { engine, goals, app, serving, clock, webhooks, sealer, purger, collector, eraser, registerWorkflows }: Composed,
+  {
+    engine,
+    goals,
+    app,
+    load,
+    serving,
+    clock,
+    webhooks,
+    sealer,
+    purger,
+    collector,
+    eraser,
+    registerWorkflows,
+    reload,
+  }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
@@ -327,6 +282,7 @@ function runningHost(
   return {
     engine,
     goals,
+    load,
     get url() {
       return url
     },
@@ -336,6 +292,7 @@ function runningHost(
         throw error
       })
     },
+    reload: () => reload.again(),
     stop: closeAll,
   }
 }
@@ -346,11 +303,6 @@ async function answered(serving: Serving, clock: Clock): Promise<void> {
   over.abort()
 }
 
-const conformancePerformers = (config: Config): [string, Performer][] =>
-  config.conformance
-    ? [['conformance.side-effect', new SideEffectJournal(path.join(config.data, 'side-effects.log'))]]
-    : []
-
 /** What the rules of every run are held to. */
 const runLimits = ({ limits, orchestrator, budget }: Config): EngineOptions['limits'] => ({
   ...limits,
@@ -358,15 +310,6 @@ const runLimits = ({ limits, orchestrator, budget }: Config): EngineOptions['lim
   transcriptWindow: orchestrator.transcriptWindow,
   confidence: { floor: orchestrator.confidenceFloor, interruptKind: orchestrator.confidenceInterruptKind },
 })
-
-/** The configured key, or on a loopback address one made for this machine's user. */
-async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
-  const name = config.apiKey === undefined ? 'local' : 'environment'
-  const hash = hashKey(config.apiKey ?? (await ensureLocalKey(config.data)))
-  const keyId = `${name}-${hash.slice(0, 8)}`
-  const granted = { keyId, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
-  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null, madeBy: [] }
-}
 
 const NEVER = new AbortController().signal
 

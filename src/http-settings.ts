@@ -2,6 +2,7 @@ import { type Config, usableProviders, workerCapabilities } from './config.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { httpConfig } from './http/config.js'
 import { packageVersion } from './package-version.js'
+import { wellKnownOf } from './peers/settings.js'
 
 /** Bounds of the edge that are taken away, to measure what they are there for. */
 type Unbounded = { readonly streams?: boolean; readonly buffers?: boolean; readonly strangers?: boolean }
@@ -17,6 +18,7 @@ export const httpSettings = async (config: Config, hostId: string, unbounded: Un
     production: false,
     accessLog: config.log.access,
     hostId,
+    peers: Object.values(config.peers.hosts).map(peer => ({ ...peer, wellKnownUrl: wellKnownOf(peer) })),
     allowedHosts: config.allowedHosts,
     limits: {
       ...config.limits,

@@ -49,7 +49,11 @@ export async function createAgents(deps: AgentDeps): Promise<AgentHouse> {
   const { settings, ids, log, secrets, schemas } = deps
   const { project, watch, models: modelSettings, prices } = settings
   // Known from the start, so that nothing can quote one before it is first used.
-  await Promise.all(secretsOf(settings).map(ref => secrets.resolve(ref).catch(error => tellMissing(log, error))))
+  await Promise.all(
+    secretsOf(settings).map(({ ref, isNeeded }) =>
+      secrets.resolve(ref).catch(error => (isNeeded ? tellMissing(log, error) : undefined)),
+    ),
+  )
   const catalog = await createCatalog({ ...deps, project, watch })
   const tools = await createTools({ ...deps, settings: settings.tools, project })
   const models = createModels({ ...deps, egress: deps.egress.configured, settings: modelSettings, prices })
@@ -83,15 +87,22 @@ function envelopeOf(programs: Programs | undefined, call: ProgrammedCall) {
   return entry.stopReason === 'safety' ? ('refusal' as const) : ('valid' as const)
 }
 
-function secretsOf({ models, tools }: AgentSettings): SecretRef[] {
-  const keys = Object.values(models.providers).flatMap(({ apiKey }) => apiKey ?? [])
+/** Where the secrets are that are configured, and whether something that is configured cannot do without. */
+function secretsOf({ models, tools }: AgentSettings): { readonly ref: SecretRef; readonly isNeeded: boolean }[] {
+  const { worker, supervisor, verifier, classes, fallbacks } = models
+  const named = [worker, supervisor, verifier, ...Object.values(classes), ...Object.values(fallbacks)]
+  const asked = new Set(named.map(({ provider }) => provider))
+  const keys = Object.entries(models.providers).flatMap(([name, { apiKey }]) =>
+    apiKey === undefined ? [] : [{ ref: apiKey, isNeeded: asked.has(name) }],
+  )
   const given = Object.values(tools.mcp).flatMap(server =>
     Object.values(server.kind === 'stdio' ? server.env : server.headers),
   )
-  return [...keys, ...given.filter(value => typeof value === 'object')]
+  return [...keys, ...given.flatMap(value => (typeof value === 'object' ? [{ ref: value, isNeeded: true }] : []))]
 }
 
-/** Not an error yet: a provider without a key is only one that cannot be used. */
+/** Not an error yet: what needs it fails when it is used, and it is looked up anew each time. */
 function tellMissing(log: Log, error: unknown): void {
-  log.info({ problem: error instanceof Error ? error.message : String(error) }, 'a secret is not there yet')
+  const problem = error instanceof Error ? error.message : String(error)
+  log.warn({ problem }, 'a secret that the configuration names is not there; what needs it will fail until it is')
 }

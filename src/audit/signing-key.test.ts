@@ -3,7 +3,14 @@ import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ensureSigningKey, readTrustedKeys, signingKeyFile, trustedKeysFolder } from './signing-key.js'
+import {
+  ensureSigningKey,
+  publicJwk,
+  publicKeysIn,
+  readTrustedKeys,
+  signingKeyFile,
+  trustedKeysFolder,
+} from './signing-key.js'
 
 let data: string
 beforeEach(async () => {
@@ -62,4 +69,22 @@ describe('the signing key', () => {
     await fs.writeFile(signingKeyFile(data), privateKey.export({ type: 'pkcs8', format: 'pem' }))
     await expect(readTrustedKeys(data)).rejects.toThrow(/audit-key\.pem is not an Ed25519 key/)
   })
+})
+
+describe('public keys that somebody was given', () => {
+  test('are PEM, a JWK or a set of them, and go by their own fingerprints', async () => {
+    const { keyId } = await ensureSigningKey(data)
+    const key = (await readTrustedKeys(data)).get(keyId)!
+    const pem = key.export({ type: 'spki', format: 'pem' }).toString()
+    const jwk = publicJwk(keyId, key)
+    for (const text of [pem, JSON.stringify(jwk), JSON.stringify({ keys: [jwk, { ...jwk, kid: 'other' }] })])
+      expect([...publicKeysIn('file', text).keys()]).toEqual([keyId])
+  })
+
+  test.each(['', 'x', '{}', '{"keys":[]', '{"keys":[1]}', '{"kty":"OKP","crv":"X25519","x":"AA"}'])(
+    '%s is refused by the name of the file',
+    text => {
+      expect(() => publicKeysIn('keys.json', text)).toThrow(/keys\.json/)
+    },
+  )
 })

@@ -2,6 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import fs from 'node:fs/promises'
 import path from 'node:path'
 import { sha256 } from '../digest.js'
+import type { PublicJwk } from '../engine/api.js'
 
 /** What checkpoints are signed with. */
 export type SigningKey = { readonly keyId: string; sign(text: string): string }
@@ -44,6 +45,38 @@ export async function readTrustedKeys(data: string): Promise<TrustedKeys> {
     keys.set(keyIdOf(key), key)
   }
   return keys
+}
+
+/** What RFC 8037 calls it. Its id is ours: a fingerprint, and no thumbprint of RFC 7638. */
+export const publicJwk = (keyId: string, key: KeyObject): PublicJwk => ({
+  kty: 'OKP',
+  crv: 'Ed25519',
+  x: String(key.export({ format: 'jwk' }).x),
+  kid: keyId,
+  use: 'sig',
+  alg: 'EdDSA',
+})
+
+/** A file of public keys that somebody was given: PEM, a JWK, or a set of them. What is in it is believed. */
+export function publicKeysIn(name: string, text: string): TrustedKeys {
+  const keys = text.trimStart().startsWith('{') ? jwksIn(name, text) : [parse(name, text, createPublicKey)]
+  return new Map(keys.map(key => [keyIdOf(key), key]))
+}
+
+function jwksIn(name: string, text: string): KeyObject[] {
+  const read = (jwk: unknown) => parse(name, '', () => createPublicKey({ key: publicPartOf(jwk), format: 'jwk' }))
+  try {
+    const value = JSON.parse(text) as { readonly keys?: unknown }
+    return Array.isArray(value.keys) ? value.keys.map(read) : [read(value)]
+  } catch (error) {
+    throw new Error(`${name} holds no public key: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Whatever else somebody has put there, such as the private half, is not looked at. */
+function publicPartOf(jwk: unknown): { readonly [field: string]: string } {
+  const fields = (jwk ?? {}) as { readonly [field: string]: unknown }
+  return Object.fromEntries(['kty', 'crv', 'x'].map(field => [field, String(fields[field])]))
 }
 
 export const keyIdOf = (publicKey: KeyObject): string =>

@@ -9,17 +9,20 @@ import { addInterrupts } from './commands/interrupts.js'
 import { addMemory } from './commands/journal/memory.js'
 import { addWorkspace } from './commands/journal/workspace.js'
 import { addKeys } from './commands/keys.js'
+import { addCheck } from './commands/project/check.js'
+import { addInit } from './commands/project/init.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
-import { addServe } from './commands/serve.js'
 import { addSchedules } from './commands/standing/schedules.js'
 import { addStandards } from './commands/standards.js'
 import { addTenants } from './commands/tenants.js'
 import { addTools } from './commands/tools.js'
 import { addVerifiers } from './commands/verifiers.js'
-import { addVerify } from './commands/verify.js'
+import { addVerify } from './commands/audit/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
+import { addServe } from './serving/serve.js'
+import { takeShortIds } from './short-ids.js'
 import { EXIT, type ExitCode } from './terminal/exit-code.js'
 import { explainError } from './terminal/explain.js'
 import { processTerminal, type Terminal } from './terminal/terminal.js'
@@ -62,11 +65,14 @@ function createProgram(cli: Cli): Command {
     })
     .exitOverride()
   for (const add of COMMANDS) add(program, cli)
+  takeShortIds(program)
   return program
 }
 
 const COMMANDS = [
   addServe,
+  addInit,
+  addCheck,
   addRun,
   addChat,
   addRuns,

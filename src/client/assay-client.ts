@@ -2,6 +2,7 @@ import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
 import { ScheduleClient } from './schedule-client.js'
+import { ReceiptClient } from './receipt-client.js'
 import type {
   AgentInfo,
   AgentList,
@@ -28,6 +29,7 @@ import type {
   RunComparison,
   RunDiff,
   RunEventDoc,
+  RunFilter,
   RunPage,
   RunRequest,
   RunRow,
@@ -52,17 +54,6 @@ import type {
   WorkflowList,
 } from './wire-shapes.js'
 
-/** Which runs are listed. */
-export type RunFilter = {
-  readonly status?: string
-  readonly workflowId?: string
-  readonly tag?: string
-  /** The runs of the host's own workflows, too. */
-  readonly host?: 'true'
-  readonly limit?: number
-  readonly cursor?: string
-}
-
 /**
  * A typed client of the host's HTTP interface. Every method resolves with the answer or rejects with AssayError.
  * Writes carry an Idempotency-Key, so that riding out a lost answer never does a thing twice.
@@ -74,11 +65,14 @@ export class AssayClient {
   readonly schedules: ScheduleClient
   /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
+  /** Signed statements of how runs have ended. */
+  readonly receipts: ReceiptClient
 
   constructor(readonly connection: Connection) {
     this.memory = new MemoryClient(connection)
     this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
+    this.receipts = new ReceiptClient(connection)
   }
 
   /** What this host is and can do, as the protocol has every host say it. */
@@ -104,6 +98,7 @@ export class AssayClient {
       method: 'POST',
       path: '/v1/runs',
       body: Object.keys(files).length === 0 ? request : formOf(request, files),
+      isLong: Object.keys(files).length > 0,
       headers: { 'idempotency-key': idempotencyKey },
     })
   }

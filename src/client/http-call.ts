@@ -18,8 +18,10 @@ export type Call = {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly query?: { readonly [name: string]: string | number | undefined }
-  /** JSON, unless it is bytes or a form, which go as they are. */
+  /** JSON, unless it is bytes, a blob or a form, which go as they are. */
   readonly body?: unknown
+  /** Takes as long as it takes: it sends much. */
+  readonly isLong?: boolean
   readonly headers?: { readonly [name: string]: string }
   readonly signal?: AbortSignal
 }
@@ -36,6 +38,10 @@ export const callJson = (connection: Connection, call: Call): Promise<unknown> =
 export const callBytes = (connection: Connection, call: Call): Promise<Uint8Array> =>
   answered(connection, call, async response => new Uint8Array(await response.arrayBuffer()))
 
+/** The same as it comes; from the first of it on it may take as long as it takes. */
+export const callStream = async (connection: Connection, call: Call): Promise<ReadableStream<Uint8Array>> =>
+  answered(connection, { ...call, isLong: true }, response => response.body ?? new Blob([]).stream())
+
 async function answered<T>(
   connection: Connection,
   call: Call,
@@ -44,7 +50,8 @@ async function answered<T>(
   const repeatable = (call.method ?? 'GET') !== 'POST' || call.headers?.['idempotency-key'] !== undefined
   for (let attempt = 1; ; attempt++) {
     try {
-      const response = await open(connection, call, AbortSignal.timeout(connection.timeoutMs ?? 30_000))
+      const timeout = call.isLong ? undefined : AbortSignal.timeout(connection.timeoutMs ?? 30_000)
+      const response = await open(connection, call, timeout)
       return await read(response)
     } catch (error) {
       if (!(error instanceof AssayError) || !error.isTemporary || !repeatable || attempt === TRIES) throw error
@@ -70,7 +77,7 @@ export async function open(connection: Connection, call: Call, timeout?: AbortSi
       ...call.headers,
     },
     ...(call.body !== undefined && {
-      body: isJson(call.body) ? JSON.stringify(call.body) : (call.body as FormData | Uint8Array<ArrayBuffer>),
+      body: isJson(call.body) ? JSON.stringify(call.body) : (call.body as FormData | Blob | Uint8Array<ArrayBuffer>),
     }),
     ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     redirect: 'error',
@@ -80,7 +87,7 @@ export async function open(connection: Connection, call: Call, timeout?: AbortSi
 }
 
 const isJson = (body: unknown): boolean =>
-  body !== undefined && !(body instanceof Uint8Array) && !(body instanceof FormData)
+  body !== undefined && !(body instanceof Uint8Array) && !(body instanceof Blob) && !(body instanceof FormData)
 
 async function send(connection: Connection, url: URL, init: RequestInit): Promise<Response> {
   try {

@@ -1,5 +1,5 @@
 /** `assay/client`: a typed client of a host, also for browsers. See docs/guides/embedding.md. */
-export { AssayClient, type RunFilter } from './assay-client.js'
+export { AssayClient } from './assay-client.js'
 export { AssayError } from './assay-error.js'
 export type { Follow } from './follow-events.js'
 export type { Connection } from './http-call.js'
@@ -12,6 +12,7 @@ export type {
   WorkspaceClient,
 } from './journal-client.js'
 export type { ScheduleClient } from './schedule-client.js'
+export type { ReceiptClient } from './receipt-client.js'
 export type {
   AgentInfo,
   AgentList,
@@ -41,10 +42,12 @@ export type {
   NewWebhook,
   OpenInterrupt,
   OwnKey,
+  PublicKeys,
   RunAncestry,
   RunComparison,
   RunDiff,
   RunEventDoc,
+  RunFilter,
   RunPage,
   RunRequest,
   RunRow,

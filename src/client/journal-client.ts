@@ -1,5 +1,5 @@
 import { AssayError } from './assay-error.js'
-import { type Connection, callBytes, callJson } from './http-call.js'
+import { type Connection, callBytes, callJson, callStream } from './http-call.js'
 import type {
   FileInfo,
   FileList,
@@ -66,8 +66,8 @@ export class MemoryClient {
 /** Which file: as it is now, in a version, or as a run saw it. */
 export type FileWhere = { readonly version?: number; readonly at?: string }
 
-/** What is to be written, and of what type it is. */
-export type FileContent = { readonly bytes: Uint8Array; readonly contentType: string }
+/** What is to be written, and of what type it is. A blob is sent as it is read, so that it may be longer than memory. */
+export type FileContent = { readonly bytes: Uint8Array | Blob; readonly contentType: string }
 
 /** Files that a tenant's runs and keys share. */
 export class WorkspaceClient {
@@ -83,15 +83,20 @@ export class WorkspaceClient {
     return callBytes(this.connection, { path: file(path), query: { ...where, raw: 'true' } })
   }
 
+  /** Its bytes as they come, for a file that is too long to be held. */
+  async stream(path: string, where: FileWhere = {}): Promise<ReadableStream<Uint8Array>> {
+    return callStream(this.connection, { path: file(path), query: { ...where, raw: 'true' } })
+  }
+
   /** `ifMatch`: the version that the file must have; 0 where there must be none. */
   async write(path: string, { bytes, contentType }: FileContent, ifMatch?: number): Promise<FileInfo> {
     // Under the type of JSON the body would be taken for what describes a file.
-    const content = new TextDecoder()
     const isJson = /^application\/json\b/i.test(contentType)
     return callJson(this.connection, {
       method: 'PUT',
       path: file(path),
-      body: isJson ? { content: content.decode(bytes), contentType } : bytes,
+      body: isJson ? { content: await textOf(bytes), contentType } : bytes,
+      isLong: true,
       headers: { ...keyed(), ...demanding(ifMatch), ...(!isJson && { 'content-type': contentType }) },
     }) as Promise<FileInfo>
   }
@@ -105,6 +110,9 @@ export class WorkspaceClient {
     })
   }
 }
+
+const textOf = (bytes: Uint8Array | Blob): Promise<string> | string =>
+  bytes instanceof Blob ? bytes.text() : new TextDecoder().decode(bytes)
 
 const entry = (id: string): string => `${MEMORY}/entries/${encodeURIComponent(id)}`
 

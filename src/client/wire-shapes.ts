@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import type { AgentInventoryEntry, ListAgentsAnswer } from '../wire/agents.js'
-import type { AuditAnswer } from '../wire/audit.js'
+import type { AuditAnswer, PublicKeysAnswer } from '../wire/audit.js'
 import type { CalibrationAnswer, EstimateDoc, ListVerdictsAnswer } from '../wire/calibration.js'
 import type { DebugBundle as BundleSchema } from '../wire/debug-bundle.js'
 import type { CompareAnswer, DiffAnswer } from '../wire/diff.js'
@@ -99,6 +99,8 @@ export type NewKey = Static<typeof CreateKeyBody>
 export type CreatedKey = Static<typeof CreateKeyAnswer>
 /** What was found in a part of the checkpoints. */
 export type AuditSlice = AuditAnswer
+/** The keys by which receipts and checkpoints are checked: a JWK set. */
+export type PublicKeys = PublicKeysAnswer
 /** The keys of a tenant, without the keys themselves. */
 export type KeyList = Static<typeof ListKeysAnswer>
 /** Whose key asks, and what it may do. */
@@ -179,3 +181,14 @@ export type MemoryConsolidated = Static<typeof ConsolidateAnswer>
 export type FileInfo = FileSchema
 /** Files of the workspace. */
 export type FileList = Static<typeof ListFilesAnswer>
+
+/** Which runs are listed. */
+export type RunFilter = {
+  readonly status?: string
+  readonly workflowId?: string
+  readonly tag?: string
+  /** The runs of the host's own workflows, too. */
+  readonly host?: 'true'
+  readonly limit?: number
+  readonly cursor?: string
+}

@@ -34,7 +34,7 @@ async function register(file: string, engine: Registry, before: ReadonlyMap<stri
   if (ignored.length > 0) return { reason: `this host does nothing with ${ignored.join(', ')}` }
   const answer = await engine.putWorkflow(null, document)
   if ('refusal' in answer) return { reason: answer.refusal.message }
-  if (!answer.ok) throw new Error('the engine replayed a receipt that was not asked for')
+  if (!answer.ok) throw new Error('the engine gave a remembered response that was not asked for')
   return { id: answer.value.record.workflowId }
 }
 

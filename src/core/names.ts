@@ -18,6 +18,9 @@ const STANDARD_ID = '[A-Za-z0-9][A-Za-z0-9._-]{0,127}'
 
 const WORKFLOW_ID = '[a-z][a-z0-9_-]{0,127}'
 
+/** Of another host that this one works with, as its configuration calls it. */
+const PEER_NAME = '[a-z][a-z0-9-]{0,31}'
+
 /** Agent ids have a dot, workflow ids have none: where one may be named, both can be. */
 const AGENT_ID = '[A-Za-z0-9:_-]*\\.[A-Za-z0-9:._-]{1,255}'
 
@@ -30,6 +33,9 @@ export const NAMES = {
   actorId: '[A-Za-z0-9:._-]{3,256}',
   /** Of a workflow, or of an agent, whose run is then meant. */
   workId: `(${WORKFLOW_ID}|${AGENT_ID})`,
+  peerName: PEER_NAME,
+  /** Whom work can be handed to: the same, or a workflow of a peer. Nothing else has a slash. */
+  workerId: `(${WORKFLOW_ID}|${AGENT_ID}|peer:${PEER_NAME}/${WORKFLOW_ID})`,
   nodeType: '[a-z][a-zA-Z0-9._-]{0,255}',
   runId: GIVEN_ID,
   keyId: GIVEN_ID,
@@ -46,6 +52,8 @@ export const NAMES = {
   hostName: '[A-Za-z0-9._:-]{1,128}',
   /** R-CAP-6: of a host, as others know it: a domain name, or one with a path. */
   hostId: '[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?',
+  /** Of an event of another host: the protocol says no more of it than how long it may be. */
+  foreignEventId: '[A-Za-z0-9._:~-]{1,128}',
   toolServer: '[A-Za-z0-9_-]{1,64}',
   /** R-TOOL-2: of a tool within its server or module, as protocols and file systems agree on it. */
   toolName: '[A-Za-z0-9_./-]{1,128}',
@@ -83,6 +91,7 @@ const LONGEST: { readonly [Name in Named]?: number } = {
   agentId: LONGEST_AGENT_ID,
   packageName: LONGEST_AGENT_ID,
   workId: LONGEST_AGENT_ID,
+  workerId: LONGEST_AGENT_ID,
 }
 
 const patterns = new Map<Named, RegExp>()
@@ -93,11 +102,12 @@ export function isNamed(name: Named, text: string): boolean {
   return pattern.test(text) && text.length <= (LONGEST[name] ?? text.length)
 }
 
-/** Either, and nothing else. */
-export const WORK_ID = patternOf('workId')
+/** Whom work can be handed to, and nothing else. */
+export const WORKER_ID = patternOf('workerId')
 
-/** What a refusal says of a text that is neither. */
-export const WORK_ID_RULE = 'the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot)'
+/** What a refusal says of a text that names none. */
+export const WORKER_ID_RULE =
+  'the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot), or peer:NAME/WORKFLOW'
 
 export const isWorkflowId = (text: string): boolean => isNamed('workflowId', text)
 

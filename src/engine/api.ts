@@ -2,6 +2,7 @@ import type { ScheduleArm } from '../core/arm/arm.js'
 import type { GoalEdits } from '../core/goal/events.js'
 import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
 import type { Goal, goalStateOf } from '../core/goal/state.js'
+import type { ForeignParent } from '../core/handoff/foreign-cause.js'
 import type { Json, JsonObject } from '../core/json.js'
 import type { Refusal } from '../core/problem.js'
 import type { Fork } from '../core/replay/events.js'
@@ -13,7 +14,7 @@ import type { Plan } from '../core/workflow/plan.js'
 import type { Checkpoint } from './ports/audit.js'
 import type { Delivery, Webhook } from './ports/deliveries.js'
 import type { StoredEvent } from './ports/event-log.js'
-import type { Receipt } from './ports/receipts.js'
+import type { RememberedResponse } from './ports/remembered-responses.js'
 import type { ChildRow, RunQuery, RunRow } from './ports/run-index.js'
 import type { Standard, StandardKind } from './ports/standards.js'
 import type { WorkflowRecord } from './ports/workflows.js'
@@ -21,11 +22,11 @@ import type { WorkflowRecord } from './ports/workflows.js'
 /** What the edges (HTTP, conformance seams, embedding programs) may ask of a host. */
 export interface RunEngine {
   /** Starts a run. The answer comes after the run's first events are durable; they may already include its end. */
-  create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>>
+  create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>>
   /** Asks something of an existing run. Another tenant's run is `not_found`, exactly like one that never was. */
-  command(tenant: string, runId: string, command: RunCommand, receipt?: MakeReceipt): Promise<Answer<InspectedRun>>
+  command(tenant: string, runId: string, command: RunCommand, response?: MakeResponse): Promise<Answer<InspectedRun>>
   /** Starts a run that shares the beginning of another (contract core §8). */
-  fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>>
+  fork(request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>>
   /** The tenant that owns a run: for callers whose credential names the run itself. */
   tenantOf(runId: string): Promise<string | undefined>
   inspect(tenant: string, runId: string): Promise<InspectedRun | undefined>
@@ -122,6 +123,8 @@ export type RunRequest = {
   readonly transport: 'rest' | 'mcp' | 'a2a' | 'ui'
   /** The trace to go on with, as it came; what is malformed counts for nothing. */
   readonly traceparent?: string
+  /** The run of another host that has started this one, and how deep this one is nested, over all hosts. */
+  readonly foreign?: { readonly parent: ForeignParent; readonly depth: number }
 }
 
 export type RunCommand =
@@ -175,14 +178,14 @@ export type InspectedRun = {
 export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly refusal: Refusal }
-  | { readonly ok: false; readonly replay: Receipt }
+  | { readonly ok: false; readonly replay: RememberedResponse }
 
 /** Renders the response to remember, from the state as it will be once the commit is durable. */
-export type MakeReceipt = (view: InspectedRun) => Receipt
+export type MakeResponse = (view: InspectedRun) => RememberedResponse
 
 /** Standing goals, as the edges manage them (docs/design/goal.md). Another tenant's goal is undefined, like one that never was. */
 export interface GoalAdmin {
-  create(wanted: NewGoal, receipt?: (goal: Goal) => Receipt): Promise<Answer<Goal>>
+  create(wanted: NewGoal, response?: (goal: Goal) => RememberedResponse): Promise<Answer<Goal>>
   find(tenant: string, goalId: string): Promise<Goal | undefined>
   /** The newest first; `before` is the id of the last one of the page before. */
   list(query: GoalQuery): Promise<readonly Goal[]>
@@ -192,7 +195,7 @@ export interface GoalAdmin {
     tenant: string,
     goalId: string,
     command: 'pause' | 'resume' | 'abandon',
-    receipt?: (goal: Goal) => Receipt,
+    response?: (goal: Goal) => RememberedResponse,
   ): Promise<Answer<Goal> | undefined>
   /** One iteration by hand. */
   run(tenant: string, goalId: string): Promise<Answer<{ readonly goal: Goal; readonly runId: string }> | undefined>
@@ -275,6 +278,27 @@ export interface AuditAdmin {
    * of it as goes into one slice. `next` says where the slice after it begins.
    */
   verify(range: AuditRange): Promise<AuditReport>
+}
+
+/** Signed statements about runs, for others to keep. */
+export interface ReceiptAdmin {
+  /** A receipt of a run that has ended, as it is to be kept: every byte of it counts. */
+  issue(
+    tenant: string,
+    runId: string,
+  ): Promise<{ readonly ok: true; readonly value: string } | { readonly ok: false; readonly refusal: Refusal }>
+  /** The keys whose signatures are believed here. */
+  publicKeys(): Promise<readonly PublicJwk[]>
+}
+
+/** A public key as RFC 8037 writes it. */
+export type PublicJwk = {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly x: string
+  readonly kid: string
+  readonly use: 'sig'
+  readonly alg: 'EdDSA'
 }
 
 export type AuditRange = {

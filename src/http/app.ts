@@ -26,6 +26,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** What `addRoutes` registered; nothing else is served. */
     routeTable: readonly Route[]
+    /** Who is being served now. */
+    load(): Admission['load'] & { readonly streams: number }
   }
 }
 
@@ -36,7 +38,7 @@ export function createApp(deps: AppDeps): FastifyInstance {
   const edge: Edge = {
     ...deps,
     keyCache,
-    idempotency: new Idempotency(deps.receipts, clock, ids.unique(), config.timeouts.receiptLeaseMs),
+    idempotency: new Idempotency(deps.responses, clock, ids.unique(), config.timeouts.responseLeaseMs),
     turns: deps.turns ?? new Turns(),
     streams: new StreamRegistry(keyCache, clock, log, {
       maxPerKey: config.limits.maxStreamsPerKey,
@@ -171,6 +173,7 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
   const admission = new Admission(limits.maxInflightRequests, quotas, full)
   const table = routeTable(edge)
   app.decorate('routeTable', table)
+  app.decorate('load', () => ({ ...admission.load, streams: edge.streams.size }))
   for (const route of table) {
     app.route({
       method: route.method,

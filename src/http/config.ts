@@ -1,5 +1,6 @@
 import { noQuotas, type QuotasOf } from '../core/quotas.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
+import type { CallingPeer } from './causation.js'
 
 /** What the HTTP edge needs to know. `host.ts` fills it from the configuration; tests take the defaults. */
 export type HttpConfig = {
@@ -18,6 +19,8 @@ export type HttpConfig = {
   readonly hostId: string
   /** Whether the ancestry of runs is told; it is advertised or not there (R-XHOST-10). */
   readonly ancestry: boolean
+  /** Hosts that hand work to this one. */
+  readonly peers: readonly CallingPeer[]
   /** Names and addresses that a Host header may have, without ports; undefined lets every one pass. */
   readonly allowedHosts: readonly string[] | undefined
   readonly limits: HttpLimits
@@ -94,7 +97,7 @@ export type HttpTimeouts = {
   /** How long a stream waits for a reader that takes nothing. */
   readonly streamStallMs: number
   /** How long a request under an Idempotency-Key may run before another may take it over. */
-  readonly receiptLeaseMs: number
+  readonly responseLeaseMs: number
 }
 
 export type HttpConfigOverrides = Partial<
@@ -119,6 +122,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   accessLog: false,
   hostId: 'localhost',
   ancestry: true,
+  peers: [],
   allowedHosts: undefined,
   retryAfterSeconds: 1,
   quotas: noQuotas,
@@ -159,7 +163,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
     keepAliveCommentMs: 15_000,
     keyRecheckMs: 2000,
     streamStallMs: 30_000,
-    receiptLeaseMs: 30_000,
+    responseLeaseMs: 30_000,
     ...overrides.timeouts,
   },
 })

@@ -1,5 +1,5 @@
 import type { Verdicts } from '../calibration/verdicts.js'
-import type { AuditAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
+import type { AuditAdmin, ReceiptAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
 import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
 import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
@@ -12,17 +12,18 @@ import type { AgentInventoryEntry } from '../wire/agents.js'
 import type { ToolDescriptor } from '../wire/tools.js'
 import type { KeyCache } from './auth/key-cache.js'
 import type { HttpConfig } from './config.js'
-import type { Idempotency, KeptReceipts } from './idempotency.js'
+import type { Idempotency, KeptResponses } from './idempotency.js'
 import type { Route } from './route.js'
 import type { Serving } from './serving.js'
 import type { StreamRegistry } from './streaming/stream-registry.js'
 
-/** What the composition root hands to the HTTP edge. There is no store here: keys and receipts are small ports. */
+/** What the composition root hands to the HTTP edge. There is no store here: keys and remembered responses are small ports. */
 export type AppDeps = {
   readonly engine: RunEngine
   readonly keys: KeyStore
-  readonly receipts: KeptReceipts
+  readonly responses: KeptResponses
   readonly audit: AuditAdmin
+  readonly receipts: ReceiptAdmin
   /** What tenants have. */
   readonly usage: Pick<RunIndex, 'usageOf'>
   readonly webhooks: WebhookAdmin

@@ -1,5 +1,5 @@
 import { type Refusal, refuse } from '../core/problem.js'
-import { StoreUnavailable, UnstorableText } from '../engine/ports/event-log.js'
+import { MissingContent, StoreUnavailable, UnstorableText } from '../engine/ports/event-log.js'
 import { TenantErased } from '../engine/ports/tenants.js'
 import type { HttpConfig } from './config.js'
 import { Refused } from './http-answer.js'
@@ -8,6 +8,8 @@ import { Refused } from './http-answer.js'
 export function frameworkRefusal(error: unknown, config: HttpConfig): Refusal | undefined {
   if (error instanceof Refused) return error.refusal
   if (error instanceof StoreUnavailable || nameOf(error) === 'StoreUnavailable') return unavailableAnswer(config)
+  if (error instanceof MissingContent)
+    return unavailableAnswer(config, 'What had come of the file was deleted meanwhile; send it again.')
   if (error instanceof TenantErased) {
     return refuse('tenant_erased', 'This tenant was erased; nothing more can be made for it. Use another tenant.')
   }

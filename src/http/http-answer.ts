@@ -5,6 +5,8 @@ import { PROBLEMS, type ProblemCode } from '../core/problem.js'
 export type HttpAnswer = {
   readonly status: number
   readonly body: string
+  /** In place of `body`: what is sent piece by piece, as it is taken (`streaming/long-answer.ts`). Never remembered. */
+  readonly pieces?: AsyncIterable<string>
   readonly headers?: { readonly [name: string]: string }
   /** Set on refusals, for the access log and for deciding what may be remembered. */
   readonly code?: ProblemCode

@@ -58,7 +58,7 @@ describe('I3: what is remembered under an Idempotency-Key', () => {
     expect(await leases(refused(code), json(201, {}))).toEqual([[status, false], second])
   })
 
-  test('I3: the same holds where the receipt travels with a commit', async () => {
+  test('I3: the same holds where the response travels with a commit', async () => {
     const codes: ProblemCode[] = ['forbidden', 'validation_error', 'unauthenticated', 'rate_limited', 'run_terminal']
     const attempted: ProblemCode[] = []
     const attempt = async () => {

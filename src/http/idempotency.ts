@@ -2,25 +2,25 @@ import type { Json, JsonObject } from '../core/json.js'
 import { isNamed } from '../core/names.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
 import { sha256OfJson } from '../digest.js'
-import type { Answer, InspectedRun, MakeReceipt } from '../engine/api.js'
+import type { Answer, InspectedRun, MakeResponse } from '../engine/api.js'
 import type { Clock } from '../engine/ports/clock.js'
-import type { Receipt, ReceiptKey, ReceiptStore } from '../engine/ports/receipts.js'
+import type { RememberedResponse, ResponseKey, ResponseStore } from '../engine/ports/remembered-responses.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 
 /**
  * Layer 1 idempotency (contract core §4.1).
  *
  *  I1  The record is (tenant of the credential, operation, key); the digest covers body and path parameters.
- *  I2  An effect and the receipt of it are one commit, or the receipt is claimed before the effect begins.
+ *  I2  An effect and the response to remember are one commit, or that response is claimed before the effect begins.
  *  I3  Final answers — 2xx, and 4xx that would not change — are replayed verbatim. 400 validation_error, 401, 403,
  *      429 and 5xx are never remembered: the same key tries again.
  *  I4  Of duplicates in this process one executes and the others wait for it; across processes the store decides.
  */
 
-/** The part of the store that receipts live in. */
-export type KeptReceipts = Omit<ReceiptStore, 'purgeReceipts'>
+/** The part of the store that remembered responses live in. */
+export type KeptResponses = Omit<ResponseStore, 'purgeResponses'>
 
-export type KeyedRequest = ReceiptKey & { readonly digest: string }
+export type KeyedRequest = ResponseKey & { readonly digest: string }
 
 const REPLAY_HEADER = 'openwop-idempotent-replay'
 
@@ -33,26 +33,26 @@ export class Idempotency {
   readonly #busy = new Map<string, Promise<void>>()
 
   constructor(
-    private readonly receipts: KeptReceipts,
+    private readonly responses: KeptResponses,
     private readonly clock: Clock,
     private readonly owner: string,
     private readonly leaseMs: number,
   ) {}
 
-  /** For an operation that is one engine commit: the receipt travels with it. */
+  /** For an operation that is one engine commit: the response travels with it. */
   async commit(
     keyed: KeyedRequest | undefined,
-    attempt: (receipt: MakeReceipt | undefined) => Promise<Answer<InspectedRun>>,
+    attempt: (response: MakeResponse | undefined) => Promise<Answer<InspectedRun>>,
     render: (view: InspectedRun) => HttpAnswer,
   ): Promise<HttpAnswer> {
     if (keyed === undefined) return settled(await attempt(undefined), render)
     return this.#alone(keyed, async () => {
-      const earlier = await this.receipts.getReceipt(keyed)
+      const earlier = await this.responses.getResponse(keyed)
       if (earlier !== undefined) return this.#recall(keyed, earlier)
       let remembered: HttpAnswer | undefined
       const answer = await attempt(view => {
         remembered = render(view)
-        return this.#receipt(keyed, 'completed', remembered)
+        return this.#response(keyed, 'completed', remembered)
       })
       if (answer.ok) return remembered ?? render(answer.value)
       if ('replay' in answer) return this.#recall(keyed, answer.replay)
@@ -64,10 +64,10 @@ export class Idempotency {
   /** For everything else: claim, execute, finish. A claim whose holder died is taken over when its lease ends. */
   lease(keyed: KeyedRequest, execute: () => Promise<HttpAnswer>, alone = false): Promise<HttpAnswer> {
     const work = async () => {
-      const earlier = await this.receipts.getReceipt(keyed)
+      const earlier = await this.responses.getResponse(keyed)
       if (earlier !== undefined && earlier.state !== 'pending') return this.#recall(keyed, earlier)
-      const claim = await this.receipts.claimReceipt(this.#receipt(keyed, 'pending', NOTHING), this.clock.now())
-      if (!claim.claimed) return this.#recall(keyed, claim.receipt)
+      const claim = await this.responses.claimResponse(this.#response(keyed, 'pending', NOTHING), this.clock.now())
+      if (!claim.claimed) return this.#recall(keyed, claim.response)
       return this.#finish(keyed, execute)
     }
     return alone ? work() : this.#alone(keyed, work)
@@ -78,17 +78,17 @@ export class Idempotency {
     try {
       answer = await execute()
     } finally {
-      if (answer === undefined || !isFinal(answer)) await this.receipts.deleteReceipt(keyed)
+      if (answer === undefined || !isFinal(answer)) await this.responses.deleteResponse(keyed)
     }
     if (isFinal(answer)) {
       const state = answer.status < 400 ? 'completed' : 'terminal-failure'
-      await this.receipts.finishReceipt(this.#receipt(keyed, state, answer))
+      await this.responses.finishResponse(this.#response(keyed, state, answer))
     }
     return answer
   }
 
-  #recall(keyed: KeyedRequest, receipt: Receipt): HttpAnswer {
-    if (receipt.digest !== keyed.digest) {
+  #recall(keyed: KeyedRequest, response: RememberedResponse): HttpAnswer {
+    if (response.digest !== keyed.digest) {
       return problem(
         refuse(
           'idempotency_key_mismatch',
@@ -96,15 +96,19 @@ export class Idempotency {
         ),
       )
     }
-    if (receipt.state === 'pending') {
-      const retryAfter = Math.max(1, Math.ceil((receipt.leaseUntil - this.clock.now()) / 1000))
+    if (response.state === 'pending') {
+      const retryAfter = Math.max(1, Math.ceil((response.leaseUntil - this.clock.now()) / 1000))
       const message = 'The first request with this Idempotency-Key is still running; send it again later.'
       return problem(refuse('idempotency_in_flight', message, { retryAfter }))
     }
-    return { status: receipt.status, body: receipt.body, headers: { ...receipt.headers, [REPLAY_HEADER]: 'true' } }
+    return { status: response.status, body: response.body, headers: { ...response.headers, [REPLAY_HEADER]: 'true' } }
   }
 
-  #receipt({ tenant, endpoint, key, digest }: KeyedRequest, state: Receipt['state'], answer: HttpAnswer): Receipt {
+  #response(
+    { tenant, endpoint, key, digest }: KeyedRequest,
+    state: RememberedResponse['state'],
+    answer: HttpAnswer,
+  ): RememberedResponse {
     const now = this.clock.now()
     return {
       tenant,
@@ -140,7 +144,7 @@ const NOTHING: HttpAnswer = { status: 0, body: '' }
 const settled = (answer: Answer<InspectedRun>, render: (view: InspectedRun) => HttpAnswer): HttpAnswer => {
   if (answer.ok) return render(answer.value)
   if ('refusal' in answer) return problem(answer.refusal)
-  throw new Error('the engine replayed a receipt that was not asked for')
+  throw new Error('the engine gave a remembered response that was not asked for')
 }
 
 /** I3. */

@@ -1,18 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Json, JsonObject } from '../core/json.js'
 import { refuse } from '../core/problem.js'
-import { sha256 } from '../digest.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
 import type { Admission } from './admission.js'
 import { NOBODY } from './auth/authenticator.js'
 import type { Caller } from './auth/key-cache.js'
-import { RawBody } from './bodies/raw-body.js'
+import { RawBody, UnreadBody } from './bodies/raw-body.js'
+import { dropBody, receiveBody } from './bodies/receive-body.js'
 import { compileCheck } from './check.js'
 import type { Edge } from './deps.js'
 import { type HttpAnswer, problem } from './http-answer.js'
 import { isIdempotencyKey, type KeyedRequest, requestDigest } from './idempotency.js'
 import { readQuery } from './query.js'
 import { type Call, paramsOf, type Route, TAKEN } from './route.js'
+import { sendPieces } from './streaming/long-answer.js'
 
 const NOT_FOUND = problem(refuse('not_found', 'No such resource, or it is not visible to this key.'))
 const BAD_KEY = problem(
@@ -26,7 +27,7 @@ const FREE = () => undefined
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
-/** What happens to a request that was let in: capacity → shape → idempotency → execute. Compiled once per route. */
+/** What happens to a request that was let in: capacity → body → shape → idempotency → execute. Compiled once per route. */
 export function pipeline(edge: Edge, route: Route, admission: Admission): Handler {
   const prepare = preparation(route)
 
@@ -35,15 +36,21 @@ export function pipeline(edge: Edge, route: Route, admission: Admission): Handle
     const leave = route.access === 'public' ? FREE : admission.enter(request.caller ?? NOBODY)
     if (typeof leave !== 'function') return send(request, reply, problem(leave))
     try {
-      const call = prepare(request, reply)
+      const refusal = request.body instanceof UnreadBody ? await receiveBody(edge, request, request.body) : undefined
+      const call = refusal ? problem(refusal) : prepare(request, reply)
       if ('status' in call) return send(request, reply, call)
       const { keyed } = call
       const answer =
         keyed !== undefined && route.idempotency === 'lease'
           ? await edge.idempotency.lease(keyed, async () => answerOf(await route.handle(call as Call<never, never>)))
           : await route.handle(call as Call<never, never>)
-      return answer === TAKEN ? reply : send(request, reply, answer)
+      if (answer === TAKEN) return reply
+      if (answer.pieces === undefined) return send(request, reply, answer)
+      // It holds its place until its reader has all of it.
+      await sendPieces(headed(reply, answer), answer.pieces, edge.config.timeouts.streamStallMs)
+      return reply
     } finally {
+      await dropBody(edge, request)
       leave()
     }
   }
@@ -94,8 +101,8 @@ function keyedRequest(
   const key = request.headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key !== 'string' || !isIdempotencyKey(key)) return BAD_KEY
-  const files = (request.uploads ?? []).map(({ name, fileName, body: bytes }) => [name, fileName, sha256(bytes)])
-  const sent = body instanceof RawBody ? { type: body.contentType, sha256: sha256(body.bytes) } : (body as Json)
+  const files = (request.uploads ?? []).map(({ name, fileName, file }) => [name, fileName, file.sha256])
+  const sent = body instanceof RawBody ? { type: body.contentType, sha256: body.file.sha256 } : (body as Json)
   const digest = requestDigest(files.length === 0 ? sent : [sent, files], params)
   return { tenant: caller.tenant, endpoint, key, digest }
 }
@@ -103,8 +110,12 @@ function keyedRequest(
 /** Bodies are rendered text; the framework serialises nothing. */
 export function send(request: FastifyRequest, reply: FastifyReply, answer: HttpAnswer): FastifyReply {
   if (answer.code !== undefined) request.problemCode = answer.code
+  if (answer.body !== '') return headed(reply, answer).send(answer.body)
   reply.code(answer.status)
   if (answer.headers !== undefined) reply.headers(answer.headers)
-  if (answer.body === '') return reply.send()
-  return reply.header('content-type', 'application/json; charset=utf-8').send(answer.body)
+  return reply.send()
+}
+
+function headed(reply: FastifyReply, { status, headers = {} }: HttpAnswer): FastifyReply {
+  return reply.code(status).headers(headers).header('content-type', 'application/json; charset=utf-8')
 }

@@ -18,6 +18,7 @@ import { debugBundleRoutes } from './routes/runs/debug-bundle.js'
 import { diffRoutes } from './routes/runs/diff.js'
 import { eventRoutes } from './routes/runs/events.js'
 import { forkRoutes } from './routes/runs/fork.js'
+import { receiptRoutes } from './routes/runs/receipt.js'
 import { runControlRoutes } from './routes/runs/run-control.js'
 import { runRoutes } from './routes/runs/runs.js'
 import { verificationRoutes } from './routes/runs/verifications.js'
@@ -56,6 +57,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
     ...withheldRoutes(edge),
+    ...receiptRoutes(edge),
     ...memoryRoutes(edge),
     ...workspaceRoutes(edge),
     ...streamRoutes(edge),

@@ -36,8 +36,8 @@ export type Route = {
   /** An absent body is `{}`. */
   readonly bodyOptional?: true
   /**
-   * How an Idempotency-Key is honoured: `commit` when the effect is one engine commit that carries the receipt, `lease`
-   * when the receipt is claimed first and finished afterwards. Absent on routes that change nothing.
+   * How an Idempotency-Key is honoured: `commit` when the effect is one engine commit that carries the response to remember, `lease`
+   * when that response is claimed first and finished afterwards. Absent on routes that change nothing.
    */
   readonly idempotency?: 'commit' | 'lease'
   /** Names the operation in the idempotency key space, where an alias must share it. */

@@ -79,6 +79,8 @@ export type CheckedLink = {
   readonly payload: string
   readonly secret: string | null
   readonly cause: number | null
+  /** The id of an event of another host, where that is the cause. */
+  readonly foreignCause?: string | null
   readonly input: string | null
   /** Null on events whose link is of the older form, which covers the texts themselves. */
   readonly salt: string | null

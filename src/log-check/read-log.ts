@@ -36,6 +36,7 @@ export type EventRow = {
   readonly payload: string
   readonly secret: string | null
   readonly cause: number | null
+  readonly foreignCause?: string | null
   readonly at: number
   readonly epoch?: number
   readonly input?: string | null
@@ -51,16 +52,17 @@ export const fromRows = (runId: string, rows: readonly EventRow[]): CheckedEvent
     nodeId: row.nodeId,
     payload: parse(row.payload),
     ...(row.secret === null ? {} : { secret: parse(row.secret) }),
-    causationId: row.cause === null ? null : `${runId}:${row.cause}`,
+    causationId: row.cause === null ? (row.foreignCause ?? null) : `${runId}:${row.cause}`,
     at: row.at,
     ...(row.epoch === undefined ? {} : { epoch: row.epoch }),
     ...(row.hash === undefined ? {} : { link: linkOf(row, row.hash) }),
   }))
 
-const linkOf = ({ payload, secret, cause, input, salt }: EventRow, hash: string): CheckedLink => ({
+const linkOf = ({ payload, secret, cause, foreignCause, input, salt }: EventRow, hash: string): CheckedLink => ({
   payload,
   secret,
   cause,
+  ...(foreignCause == null ? {} : { foreignCause }),
   input: input ?? null,
   salt: salt ?? null,
   hash,

@@ -7,6 +7,7 @@ import { replayRules } from './fork/replays.js'
 import { familyRules } from './handoff/family.js'
 import { handoffRules } from './handoff/handoff.js'
 import { harvestRules } from './handoff/harvest.js'
+import { peerRules } from './handoff/peers.js'
 import { workerRules } from './handoff/workers.js'
 import { answeringRules } from './interrupt/answering.js'
 import { askingRules } from './interrupt/asking.js'
@@ -60,7 +61,7 @@ export const RULE_GROUPS: readonly { readonly title: string; readonly rules: rea
   { title: 'Projections', rules: projectionRules },
   { title: 'Parents and children', rules: familyRules },
   { title: 'Orchestrators', rules: [...orchestratorRules, ...loopOrderRules] },
-  { title: 'Handing work out', rules: [...handoffRules, ...workerRules, ...harvestRules] },
+  { title: 'Handing work out', rules: [...handoffRules, ...workerRules, ...harvestRules, ...peerRules] },
   { title: 'Confidence', rules: [...confidenceRules, ...lowConfidenceRules] },
   { title: 'Agents', rules: agentRules },
   {

@@ -34,9 +34,14 @@ async function probeWorkspace(probe: ProbeOf<'file'>, { files, signal }: ProbeSu
   const { size, wrong } = sizeOf(probe, seen.bytes)
   if (wrong !== undefined) return says(file, false, wrong)
   if (sha256 === undefined) return says(file, true, size)
-  const bytes = await seen.read()
-  if (bytes === undefined) return unchanging(file, 'its content was destroyed')
-  const holds = createHash('sha256').update(bytes).digest('hex') === sha256.toLowerCase()
+  const parts = await seen.read()
+  if (parts === undefined) return unchanging(file, 'its content was destroyed')
+  const hash = createHash('sha256')
+  for await (const part of parts) {
+    signal.throwIfAborted()
+    hash.update(part)
+  }
+  const holds = hash.digest('hex') === sha256.toLowerCase()
   return says(file, holds, `${size}; its SHA-256 is ${holds ? 'the one' : 'not the one'} that it must have`)
 }
 

@@ -1,6 +1,7 @@
 import { partsOf } from '../core/pattern.js'
 import { sizeUpTo } from '../core/run/value-size.js'
 import type { Clock } from '../engine/ports/clock.js'
+import type { QueueLoad } from '../timing/fair-queue.js'
 import { type WeightOf, WorkerPool } from '../workers/pool.js'
 import { type ProbeSubject, type PureProbe, type PureProbes, probeUnavailable } from './probe.js'
 import type { ProbeAnswer, ProbeJob } from './probe-job.js'
@@ -17,8 +18,10 @@ export const MOST_STEPS_HERE = 50_000
 /** A search by itself takes no longer than a second (`pattern.ts`); a citation probe may make two. */
 const TIMEOUT_MS = 3_000
 
+type PooledProbes = PureProbes & { readonly load: QueueLoad }
+
 /** What takes long is done in a worker, under limits; what does not is done here, because to hand it over takes longer. */
-export function createPureProbes(clock: Clock, weightOf?: WeightOf, size = 2): PureProbes {
+export function createPureProbes(clock: Clock, weightOf?: WeightOf, size = 2): PooledProbes {
   const pool = new WorkerPool<ProbeJob, ProbeAnswer>({
     file: WORKER_FILE,
     size,
@@ -39,13 +42,17 @@ export function createPureProbes(clock: Clock, weightOf?: WeightOf, size = 2): P
         answer.kind === 'broke' ? answer.error : 'took too long or too much memory',
       )
     },
+    get load() {
+      return pool.load
+    },
     close: () => pool.close(),
   }
 }
 
 /** In the thread that asks, whatever it takes. */
-export const pureProbesHere = (clock: Clock): PureProbes => ({
+export const pureProbesHere = (clock: Clock): PooledProbes => ({
   run: async (probe, subject) => runPure(probe, subject, clock),
+  load: { running: 0, waiting: 0, names: 0 },
   close: async () => undefined,
 })
 

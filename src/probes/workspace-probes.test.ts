@@ -87,7 +87,7 @@ function workers(rig: Rig, attempts: Attempts) {
 
 const outsideWrite = (tenant: string, path: string, text: string): OutsideWrite => {
   const body = Buffer.from(text)
-  const content = { contentId: `${path}=${text}`, tenant, runId: null, body, text: null, sealed: false }
+  const content = { contentId: `${path}=${text}`, tenant, runId: null, body, text: null, sealed: false, pieces: 0 }
   const named = { space: 'workspace', scope: '', ref: '', id: path, op: 'put' } as const
   return { ...named, tags: [], at: 1, expiresAt: null, content, hash: sha256(body), contentType: null, ifMatch: null }
 }

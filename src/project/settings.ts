@@ -17,6 +17,7 @@ import type { Shape } from '../core/schema/shape.js'
 import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { MIN_RETENTION_DAYS } from '../retention/rules.js'
 import { ModelNameText } from './model-name.js'
+import { PeerHostsSchema } from './peer-settings.js'
 
 /** A setting that a flag, a variable and (unless `inFile` says no) the configuration file can give. */
 export type Setting = {
@@ -309,6 +310,23 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'probes.allowPrivate': of(
     flag('let `http` probes of gates ask private addresses, also over plain HTTP; never for production'),
   ),
+  'peers.lostAfter': of(
+    Milliseconds(100, 31 * DAY, {
+      description: 'silence of a peer after which what it has in hand is given up ([peers](../guides/peers.md))',
+      default: 900_000,
+    }),
+    { otherwise: '`900000` (15 minutes)' },
+  ),
+  'peers.maxOutputBytes': of(
+    count(
+      'bytes of one answer of a peer, results included; a larger one is not read',
+      1024,
+      64 * 1024 * 1024,
+      1024 * 1024,
+    ),
+    { otherwise: '`1048576` (1 MiB)' },
+  ),
+  'peers.hosts': of(PeerHostsSchema),
   'log.level': of(OneOf(LOG_LEVELS, { description: 'least severe level that is logged', default: 'info' })),
   'log.access': of(flag('log every request')),
 }

@@ -11,7 +11,7 @@ const silent = { info: () => undefined, warn: () => undefined, error: () => unde
 function put(at: number, text: string): OutsideWrite {
   const body = Buffer.from(text)
   const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id: 'a', op: 'put' as const, tags: [] }
-  const content = { tenant: 'acme', contentId: text, runId: null, body, text, sealed: false }
+  const content = { tenant: 'acme', contentId: text, runId: null, body, text, sealed: false, pieces: 0 }
   return { ...key, at, expiresAt: null, content, hash: sha256(body), contentType: null, ifMatch: null }
 }
 
@@ -46,6 +46,7 @@ describe('what memory no longer shows', () => {
     clock.skip(8 * DAY)
     const dying = new JournalCollector({
       store: {
+        collectUploads: async () => 0,
         collectJournal: async (before, limit) => {
           const taken = await store.collectJournal(before, limit)
           if (taken > 0) throw new Error('killed')

@@ -30,7 +30,7 @@ import {
 import { demandsOf } from '../core/verification/voting/licence.js'
 import { CriterionSchema, type CriterionWanted, completeCriterion } from './criterion.js'
 import { gateRules, type PositionWanted, placed } from './gate-rules.js'
-import { AgentName, type Origin, StandardId, WorkName } from './names.js'
+import { AgentName, type Origin, StandardId, WorkerName, WorkName } from './names.js'
 
 const HOUR = 3_600_000
 const YEAR = 365 * 24 * HOUR
@@ -44,7 +44,7 @@ const PositionSchema = Closed(
     workflow_id: May(WorkName({ description: 'The workflow, or an agent whose own runs are meant; not at a goal' })),
     phase_id: May(Text(128, { description: 'A node of it; not at a goal' })),
     placement: OneOf(PLACEMENTS, { description: 'What of the node is held' }),
-    worker_id: May(WorkName({ description: 'Only what this worker brings, of those the node hands work to' })),
+    worker_id: May(WorkerName({ description: 'Only what this worker brings, of those the node hands work to' })),
     tool_name: May(Text(256, { description: 'At a checkpoint: what this tool brings, before its agent sees it' })),
   },
   { description: 'Where the gate stands' },

@@ -18,5 +18,8 @@ export const ProbeId = called('probeId', 'a key of 1 to 80 lower-case letters, d
 
 export const AgentName = called('agentId', 'the id of an agent')
 
+/** Whom work is handed to, here or at a peer. */
+export const WorkerName = called('workerId', 'the id of a workflow or of an agent, or peer:NAME/WORKFLOW')
+
 /** Of a workflow, or of an agent whose runs are meant. */
 export const WorkName = called('workId', 'the id of a workflow or of an agent')

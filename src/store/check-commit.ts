@@ -21,11 +21,12 @@ export function checkCommit(commit: Commit): void {
 /** Field by field where there are many: every event of every run passes here. */
 function checkTexts({ events, ...others }: StreamAppend): void {
   refuseControls(others)
-  for (const { type, nodeId, payload, secret, input, salt, hash } of events) {
+  for (const { type, nodeId, payload, secret, foreignCause, input, salt, hash } of events) {
     refuseControls(type)
     refuseControls(nodeId)
     refuseControls(payload)
     refuseControls(secret)
+    refuseControls(foreignCause)
     refuseControls(input)
     refuseControls(salt)
     refuseControls(hash)

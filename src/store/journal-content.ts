@@ -21,10 +21,10 @@ export function packContent({ text, body, ...content }: Content): PackedContent 
 }
 
 /** What a row holds of it, besides its names. */
-type StoredContent = Pick<PackedContent, 'body' | 'text' | 'textIsBody' | 'runId' | 'sealed'>
+type StoredContent = Pick<PackedContent, 'body' | 'text' | 'textIsBody' | 'runId' | 'sealed' | 'pieces'>
 
 export function unpackContent(tenant: string, contentId: string, stored: StoredContent): Content {
-  const { body, text, textIsBody, runId, sealed } = stored
+  const { body, text, textIsBody, runId, sealed, pieces } = stored
   const words = textIsBody ? body : text
-  return { tenant, contentId, runId, body, text: words && new TextDecoder().decode(words), sealed }
+  return { tenant, contentId, runId, body, text: words && new TextDecoder().decode(words), sealed, pieces }
 }

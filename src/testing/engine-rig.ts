@@ -7,6 +7,7 @@ import type { Agents } from '../engine/ports/agents.js'
 import type { Announcer } from '../engine/ports/announcer.js'
 import type { Calendar } from '../engine/ports/calendar.js'
 import type { Ids } from '../engine/ports/clock.js'
+import type { Peers } from '../engine/ports/peers.js'
 import type { Performer } from '../engine/ports/performer.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
@@ -60,6 +61,7 @@ export type Rig = {
       readonly standards?: Standards
       readonly inspector?: Inspector
       readonly records?: Records
+      readonly peers?: Peers
       readonly turns?: NonNullable<EngineDeps['turns']>
     },
   ): Promise<Engine>
@@ -101,6 +103,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         agents,
         today,
         turns,
+        peers,
         ...more
       } = given
       const {
@@ -135,6 +138,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         ...(announcer ? { announcer } : {}),
         ...(today ? { today } : {}),
         ...(turns ? { turns } : {}),
+        ...(peers ? { peers } : {}),
       }
       const engine = new Engine(deps, {
         hostName: 'host',

@@ -105,6 +105,7 @@ export const rows = (told: readonly Row[], first = 0): StoredEvent[] =>
     payload: JSON.stringify(payload),
     secret: secret === undefined ? null : JSON.stringify(secret),
     cause: null,
+    foreignCause: null,
     at: 1_767_225_600_000 + (first + i) * 1000,
     input: null,
     salt: null,

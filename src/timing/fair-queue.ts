@@ -1,6 +1,9 @@
 /** How much of what is shared somebody may have: turns in proportion to `weight`, and so many places at once. */
 export type Share = { readonly weight: number; readonly atOnce: number }
 
+/** How much is being worked on now, how much waits, and how many names are remembered. */
+export type QueueLoad = { readonly running: number; readonly waiting: number; readonly names: number }
+
 type Line = {
   readonly waiting: (() => void)[]
   running: number
@@ -32,8 +35,7 @@ export class FairQueue {
     private readonly shareOf: (name: string) => Share,
   ) {}
 
-  /** How much is being worked on now, and how much waits. */
-  get load(): { readonly running: number; readonly waiting: number; readonly names: number } {
+  get load(): QueueLoad {
     let waiting = 0
     for (const line of this.#lines.values()) waiting += line.waiting.length
     return { running: this.#running, waiting, names: this.#lines.size }

@@ -29,6 +29,11 @@ export class Turns implements TurnTaking {
   #spent = 0
   #isArmed = false
 
+  /** How many wait for a turn. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
   next(name: string): Promise<void> {
     return new Promise(resolve => {
       this.#waiting.add(name, resolve)

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../core/json.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import type { QueueLoad } from '../timing/fair-queue.js'
 import { type WeightOf, WorkerPool } from '../workers/pool.js'
 import type { Job, JobAnswer } from './job.js'
 import { limitProblem, sizeProblem } from './limits.js'
@@ -19,7 +20,7 @@ const WORKER_FILE = import.meta.url.endsWith('.ts')
 
 const TOO_MUCH = 'took too long or too much memory'
 
-export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker {
+export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaChecker & { readonly load: QueueLoad } {
   const { timeoutMs = 250, workers = 3, ...more } = options
   const pool = { file: WORKER_FILE, size: workers, timeoutMs, name: 'schema checker', ...more }
   const desk = new WorkerPool<Job, JobAnswer>(pool)
@@ -41,6 +42,9 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
       if (outcome.kind === 'killed') return `the schema or the value ${TOO_MUCH} to check`
       if (outcome.kind === 'bad-schema') return `the schema ${outcome.problem}`
       return outcome.kind === 'bad-value' ? outcome.problem : undefined
+    },
+    get load() {
+      return desk.load
     },
     close: () => desk.close(),
   }

@@ -69,3 +69,32 @@ export const AuditAnswer = Type.Object({
   ),
 })
 export type AuditAnswer = Static<typeof AuditAnswer>
+
+/** A receipt as it is kept: the envelope of DSSE. What its payload says is in docs/design/receipt.md. */
+export const ReceiptAnswer = Type.Object({
+  payload: Type.String({ description: 'An in-toto statement as canonical JSON, in base64: what is signed' }),
+  payloadType: Type.Literal('application/vnd.in-toto+json'),
+  signatures: Type.Array(
+    Type.Object({
+      keyid: Type.String({ description: 'Fingerprint of the public key that verifies the signature' }),
+      sig: Type.String({ description: 'Ed25519 over the pre-authentication encoding of DSSE, in base64' }),
+    }),
+    { minItems: 1, maxItems: 1 },
+  ),
+})
+
+const PublicKeyDoc = Type.Object({
+  kty: Type.Literal('OKP'),
+  crv: Type.Literal('Ed25519'),
+  x: Type.String({ description: 'The key, base64url' }),
+  kid: Type.String({ description: 'Its fingerprint, as `keyid` and `keyId` name it' }),
+  use: Type.Literal('sig'),
+  alg: Type.Literal('EdDSA'),
+})
+
+export const PublicKeysAnswer = Type.Object({
+  keys: Type.Array(PublicKeyDoc, {
+    description: 'A JWK set: this host’s key, earlier ones, and those of other hosts that it was given',
+  }),
+})
+export type PublicKeysAnswer = Static<typeof PublicKeysAnswer>

@@ -3,7 +3,8 @@ import type { CheckInput } from '../log-check/checked.js'
 import { fromSeed } from '../log-check/testing/choice.js'
 import { gatedRuns } from '../testing/gated-runs.js'
 import { toldRuns } from '../testing/stories/tell-story.js'
-import { EVENTS_FROM, EXECUTION_MODEL_VERSION, executionModel, FIELDS_FROM, NAME_A_HOST } from './execution-model.js'
+import { NAME_A_HOST } from '../core/handoff/foreign-cause.js'
+import { EVENTS_FROM, EXECUTION_MODEL_VERSION, executionModel, FIELDS_FROM } from './execution-model.js'
 
 const LOGS: CheckInput[] = []
 for (let seed = 1; seed <= 25; seed += 1) {

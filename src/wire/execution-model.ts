@@ -1,9 +1,9 @@
 import type { RunEvent } from '../core/run/events.js'
+import { NAME_A_HOST } from '../core/handoff/foreign-cause.js'
 
 /**
  * What this host claims of the multi-agent execution model (contract agents §2.2). R-CAP-4: a version claims all before
- * it too. What is said of memory and workspaces binds together with their own claims only (R-MEM-1, R-STATE-6), and what is
- * said of causes on other hosts where there are some (R-XHOST-2): nothing of another host starts a run here yet.
+ * it too. What is said of memory and workspaces binds together with their own claims only (R-MEM-1, R-STATE-6).
  */
 export const EXECUTION_MODEL_VERSION = 6
 
@@ -76,6 +76,10 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'assay.model.lost': 0,
   'assay.model.requested': 0,
   'assay.pause.requested': 0,
+  'assay.peer.heard': 0,
+  'assay.peer.lost': 0,
+  'assay.peer.released': 0,
+  'assay.peer.silent': 0,
   'assay.result.staged': 0,
   'assay.result.withheld': 0,
   'assay.rework.began': 0,
@@ -136,21 +140,6 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'variable.changed': 0,
   'workflow.loopback-limit': 0,
 }
-
-/** R-XHOST-4: events that can name the host of their cause, where that is another one. */
-export const NAME_A_HOST: readonly RunEvent['type'][] = [
-  'core.workflowChain.event',
-  'core.workflowChain.confidence-escalated',
-  'agent.reasoned',
-  'agent.toolCalled',
-  'agent.toolReturned',
-  'agent.handoff',
-  'agent.decided',
-  'agent.verified',
-  'runOrchestrator.decided',
-  'prompt.composed',
-  'agent.promptResolved',
-]
 
 /** The same for fields of events that may be sent earlier without them. */
 export const FIELDS_FROM: { readonly [field: string]: number } = {

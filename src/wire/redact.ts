@@ -117,12 +117,17 @@ function redactFailure({ code, message, retryable, details }: JsonObject, scrub:
 
 const HIDDEN: ReadonlySet<string> = new Set(['inputs', 'variables', 'channels', 'outputs', 'metadata', 'configurable'])
 
+const masked = (value: unknown): Json | undefined =>
+  value === undefined ? undefined : isObject(value) ? mapped(value, () => MASK) : MASK
+
 /** A snapshot without the run's content; the names of variables, inputs and channels stay. */
 export function redactSnapshot(snapshot: RunSnapshot, scrub: Scrub): JsonObject {
+  // What is hidden is not copied, however much it is.
+  const shown = Object.entries(snapshot).map(([name, value]) => [name, HIDDEN.has(name) ? masked(value) : value])
   // What is undefined in a snapshot is not there in JSON.
-  const json = JSON.parse(JSON.stringify(snapshot)) as JsonObject
+  const json = JSON.parse(JSON.stringify(Object.fromEntries(shown))) as JsonObject
   return mapped(json, (value, name) => {
-    if (HIDDEN.has(name)) return isObject(value) ? mapped(value, () => MASK) : MASK
+    if (HIDDEN.has(name)) return value
     if (name === 'tags' && Array.isArray(value)) return value.map(tag => scrub(String(tag)))
     if (name === 'interrupt') return redactPayload(value, scrub)
     if (name === 'error' && isObject(value)) return redactFailure(value, scrub)

@@ -22,6 +22,7 @@ export function renderEvent(runId: string, event: StoredEvent, options: { readon
   let text = `{"eventId":"${runId}:${event.sequence}","runId":"${runId}","type":${JSON.stringify(event.type)},"payload":${event.payload},"timestamp":"${iso(event.at)}","sequence":${event.sequence},"schemaVersion":${EVENT_SCHEMA_VERSION},"engineVersion":"${options.engineVersion}"`
   if (event.nodeId !== null) text += `,"nodeId":${JSON.stringify(event.nodeId)}`
   if (event.cause !== null) text += `,"causationId":"${runId}:${event.cause}"`
+  else if (event.foreignCause !== null) text += `,"causationId":${JSON.stringify(event.foreignCause)}`
   return `${text}}`
 }
 

@@ -1,4 +1,4 @@
-import { FairQueue } from '../timing/fair-queue.js'
+import { FairQueue, type QueueLoad } from '../timing/fair-queue.js'
 import { KILLED, type Killed, PoolWorker } from './pool-worker.js'
 
 export type PoolOptions = {
@@ -66,6 +66,10 @@ export class WorkerPool<Job, Answer> {
     const outcome = await worker.run(job, this.options.timeoutMs).finally(() => this.#giveBack(worker))
     this.#refuseIfClosed()
     return outcome
+  }
+
+  get load(): QueueLoad {
+    return this.#places.load
   }
 
   async close(): Promise<void> {

@@ -168,7 +168,7 @@ describe('no rule cries wolf', () => {
     ],
     ['egress/a.ts', "import https from 'node:https'\nhttps.request(url)"],
     ['webhooks/a.ts', "import type { Egress } from '../egress/egress.js'"],
-    ['cli/commands/serve.ts', "const { createHost } = await import('../../host.js')"],
+    ['cli/serving/serve.ts', "const { createHost } = await import('../../host.js')"],
     ['config.ts', 'const env = process.env'],
     ['store/sqlite/a.ts', "// SELECT 1 FROM runs\ndb.exec('BEGIN IMMEDIATE')\ndb.exec('PRAGMA secure_delete = ON')"],
     ['store/sqlite/a.ts', "throw new Error('select another, update it, or delete it from there')"],

@@ -181,6 +181,7 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
   listRuns: () => ({ url: '/v1/runs?limit=5&status=completed' }),
   getRun: p => ({ url: `/v1/runs/${p.judged}` }),
   getRunAncestry: p => ({ url: `/v1/runs/${p.judged}/ancestry` }),
+  getRunReceipt: p => ({ url: `/v1/runs/${p.judged}/receipt` }),
   chat: () => ({
     url: '/v1/host/assay/chat',
     ask: post({ message: '@local.weather.silent hello', conversationId: 'c' }),
@@ -242,5 +243,6 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     return { url: `/v1/webhooks/${webhookId}`, ask: { method: 'DELETE' } }
   },
   listDeliveries: async p => ({ url: `/v1/webhooks/${await webhookOf(p)}/deliveries` }),
+  listPublicKeys: () => ({ url: '/v1/audit/keys' }),
   verifyAudit: () => ({ url: '/v1/audit/verify?fromSeq=0&toSeq=0' }),
 }

@@ -116,8 +116,11 @@ export async function startServer(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
 ): Promise<Server> {
+  // What shows a newcomer what this is would be in the way of nearly every test.
+  const shown = args.includes('--demo') ? [] : ['--no-demo']
+  const rest = args.filter(arg => arg !== '--demo')
   const running = startAssay(
-    ['serve', '--port', String(await freePort()), '--data', data, '--log-level', 'error', ...args],
+    ['serve', '--port', String(await freePort()), '--data', data, '--log-level', 'error', ...shown, ...rest],
     { env },
   )
   const [, url] = await until(running, /is serving at (\S+)[\s\S]*try/)

@@ -44,6 +44,7 @@ describe('the examples do what they say', () => {
     ['branch', ['-i', 'amount=500'], { decision: 'needs a second look' }],
     ['orchestrator', ['-i', 'topic=bees'], { draft: 'A few words about bees.', verdict: 'good' }],
     ['write-draft', [], {}],
+    ['checked-answer', [], { answer: expect.stringMatching(/^Twice in a lunar day/) }],
     ['review-draft', [], {}],
   ])('%s %j gives %j', async (workflow, inputs, outputs) => {
     const { code, stdout, stderr } = await server.assay('run', workflow, ...inputs, '--wait')
@@ -78,7 +79,7 @@ describe('the examples do what they say', () => {
     const { value } = await server.json('workflows', 'list')
     const ids = value.workflows.map((one: { workflowId: string }) => one.workflowId)
     expect(ids).toEqual(expect.arrayContaining(files.map(name => path.parse(name).name)))
-    expect(files).toHaveLength(14)
+    expect(files).toHaveLength(15)
   })
 })
 
@@ -178,6 +179,64 @@ describe('runs', () => {
     expect((await server.assay('runs', 'list', '--workflow', 'hello', '--status', 'completed')).stdout).toMatch(
       /^RUN +WORKFLOW/,
     )
+  })
+
+  test('list shows what was started by hand, with how long it took, what it cost and what it waits for', async () => {
+    await server.assay('run', 'sub-workflow', '--wait', '--tag', 'table')
+    await server.assay('run', 'checked-answer', '--wait', '--tag', 'table')
+    const { runId } = (await server.json('run', 'approval', '--tag', 'table')).value
+    await server.assay('runs', 'events', runId, '--follow')
+    const [header, ...rows] = (await server.assay('runs', 'list', '--tag', 'table')).stdout.trimEnd().split('\n')
+    expect(header?.split(/ {2,}/)).toEqual(['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK', 'COST', 'WAITS FOR'])
+    expect(rows.map(row => row.split(/ {2,}/)[1])).toEqual(['approval', 'checked-answer', 'sub-workflow'])
+    expect(rows[0]).toMatch(/waiting-approval .* so far .* approval: Send this reply\?$/)
+    expect(rows[1]).toMatch(/ completed +\S+Z +\d+ s +\$/)
+    const listed = async (...more: string[]) =>
+      (await server.json('runs', 'list', '--limit', '200', ...more)).value.runs.map(
+        (run: { workflowId: string; parentRunId?: string }) => [run.workflowId, run.parentRunId !== undefined],
+      )
+    expect(await listed()).not.toContainEqual([expect.anything(), true])
+    expect(await listed('--children')).toContainEqual(['greet-politely', true])
+    expect(await listed('--workflow', 'greet-politely')).toContainEqual(['greet-politely', true])
+  })
+
+  test('a page of the list has as many as were asked for, whatever stands between them', async () => {
+    for (let i = 0; i < 3; i += 1) await server.assay('run', 'sub-workflow', '--wait')
+    const first = (await server.json('runs', 'list', '--limit', '2')).value
+    expect(first.runs.map((run: { workflowId: string }) => run.workflowId)).toEqual(['sub-workflow', 'sub-workflow'])
+    const second = (await server.json('runs', 'list', '--limit', '1', '--cursor', first.nextCursor)).value
+    expect(second.runs[0]).toMatchObject({ workflowId: 'sub-workflow' })
+    expect(first.runs.map((run: { runId: string }) => run.runId)).not.toContain(second.runs[0].runId)
+  })
+
+  test('a run is found by the beginning of its id, and the latest by @last', async () => {
+    const first = (await server.json('run', 'hello')).value.runId as string
+    const second = (await server.json('run', 'sub-workflow', '--wait')).value.runId as string
+    const get = async (...args: string[]) => (await server.json('runs', 'get', ...args)).value.runId
+    expect(await get(first.slice(0, 34))).toBe(first)
+    expect(await get('@last')).toBe(second)
+    expect((await server.json('runs', 'diff', '@last', first.slice(0, 34))).value).toMatchObject({})
+    const { code, stderr } = await server.assay('runs', 'get', first.slice(0, 4))
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: several runs begin with \S{4}: .*, .*; give more/),
+    ])
+    expect((await server.assay('runs', 'get', 'abcdef')).stderr).toContain('[not_found]')
+  })
+
+  test('get shows what a run has come to', async () => {
+    await server.assay('run', 'hello', '--wait', '--input', 'name=Ada')
+    expect((await server.assay('runs', 'get', '@last')).stdout).toMatch(/^outputs +\{"greeting":"Hello, Ada!"\}$/m)
+  })
+
+  test('whoever has read enough is told no error: a closed pipe is quiet', async () => {
+    const id = (await server.json('run', 'loop', '--input', 'goal=20000', '--wait')).value.runId
+    const reading = startAssay(['--data', server.data, 'runs', 'events', id])
+    reading.child.stdout?.once('data', () => reading.child.stdout?.destroy())
+    const { code, stdout, stderr } = await reading.done
+    // It was cut short: there was more to say than a pipe holds.
+    expect(stdout).not.toContain('run.completed')
+    expect([code, stderr]).toEqual([0, ''])
   })
 
   test('get and events show a run to people and to scripts', async () => {

@@ -156,6 +156,22 @@ describe('in TypeScript', () => {
   })
 })
 
+test('`assay init` of the package makes a project that depends on the tarball, and its tests pass with it', async () => {
+  fs.writeFileSync(
+    path.join(home, 'package.json'),
+    `{ "type": "module", "dependencies": { "assay": "file:../${path.basename(tarball)}" } }`,
+  )
+  const assay = path.join(home, 'node_modules/assay/bin/assay')
+  const made = path.join(folder, 'made')
+  expect((await node(home, assay, 'init', 'release-notes', made)).stdout).toBe(`${made} made\n`)
+  const { dependencies } = JSON.parse(fs.readFileSync(path.join(made, 'package.json'), 'utf8'))
+  expect(dependencies).toEqual({ assay: `file:../${path.basename(tarball)}` })
+  expect(fs.existsSync(path.join(made, '.gitignore'))).toBe(true)
+  fs.symlinkSync(path.join(home, 'node_modules'), path.join(made, 'node_modules'))
+  expect(await node(made, assay, 'check')).toMatchObject({ code: 0, stderr: '' })
+  expect(await node(made, '--test')).toMatchObject({ code: 0 })
+})
+
 describe('the programs of the guide, compiled', () => {
   test('`npx assay serve` serves, what it says to try can be tried, and the client program talks to it', async () => {
     const port = String(await freePort())

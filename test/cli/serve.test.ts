@@ -60,8 +60,71 @@ describe('a server', () => {
     const { port } = new URL(server.url)
     const { code, stderr } = await startAssay(['serve', '--port', port, '--data', path.join(folder, 'other')]).done
     expect(code).toBe(2)
-    expect(stderr).toMatch(/error: .*EADDRINUSE/)
+    expect(stderr).toBe(
+      `error: port: ${port} of 127.0.0.1 is in use by another program; stop that one, or choose another with --port (0 takes any free one)\n`,
+    )
   })
+})
+
+describe('what keeps the host from starting is said with the setting and what to do, and nothing else', () => {
+  const KEY = { ASSAY_API_KEY: 'a-key-of-my-own-choice' }
+
+  /** The whole of what a start says that leads nowhere. */
+  async function refusal(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> {
+    const port = String(await freePort())
+    const { code, stdout, stderr } = await startAssay(['serve', '--port', port, ...args], { cwd: folder, env }).done
+    expect([code, stdout]).toEqual([2, ''])
+    return stderr.replaceAll(folder, 'HERE')
+  }
+
+  test('a data folder that is a file, is inside one, or can be nowhere: at once, whatever the system says', async () => {
+    fs.writeFileSync(path.join(folder, 'file'), '')
+    const choose = 'choose another data folder with --data'
+    const data = (place: string) => refusal(['--data', place])
+    expect(await data(path.join(folder, 'file'))).toBe(
+      `error: HERE/file is a file, and the host needs a folder; ${choose}\n`,
+    )
+    expect(await data(path.join(folder, 'file/x'))).toBe(`error: HERE/file/x would be inside a file; ${choose}\n`)
+    expect(await data('/proc/nope/x')).toMatch(/^error: \/proc\/nope cannot be made \(E[A-Z]+\); choose another/)
+  })
+
+  test('a database that does not answer', async () => {
+    const port = await freePort()
+    const url = `postgres://ann:swordfish@127.0.0.1:${port}/runs`
+    expect(await refusal(['--data', data, '--database', url])).toBe(
+      `error: database: PostgreSQL at 127.0.0.1:${port} does not answer (ECONNREFUSED); start it, or correct --database or ASSAY_DATABASE\n`,
+    )
+  })
+
+  test('an address that is not this machine’s', async () => {
+    expect(await refusal(['--data', data, '--host', '192.0.2.1'], KEY)).toBe(
+      'error: host: 192.0.2.1 is no address of this machine (EADDRNOTAVAIL); choose another with --host, such as 127.0.0.1\n',
+    )
+  })
+
+  test('a tool that cannot be loaded: once, with the line', async () => {
+    const tools = path.join(folder, 'shop/tools')
+    fs.mkdirSync(tools, { recursive: true })
+    fs.mkdirSync(path.join(folder, 'shop/workflows'))
+    fs.writeFileSync(path.join(tools, 'open.mjs'), 'export default {\n  run:\n}')
+    fs.writeFileSync(path.join(tools, 'throws.mjs'), '\nthrow new TypeError("swordfish")')
+    expect(await refusal(['--data', data, '--project', path.join(folder, 'shop')])).toBe(
+      [
+        "error: tools/open.mjs: it cannot be loaded: Unexpected token '}' (line 3)",
+        'error: tools/throws.mjs: it throws TypeError (line 2) while it is loaded; `node throws.mjs` in its folder shows what',
+        '',
+      ].join('\n'),
+    )
+  })
+})
+
+test('a start says nothing of keys that no configured model needs, and warns of one that is needed', async () => {
+  const quiet = await start(data, ['--log-level', 'info'])
+  expect(quiet.running.said()).not.toMatch(/KEY|secret/)
+  await quiet.stop()
+  const needy = await start(data, ['--log-level', 'info', '--models-verifier', 'anthropic:claude-sonnet-4-5'])
+  expect(needy.running.said()).toMatch(/there is no secret in the variable ANTHROPIC_API_KEY/)
+  expect(needy.running.said()).not.toMatch(/OPENAI|GOOGLE/)
 })
 
 test('SIGTERM drains: exit 0, the address withdrawn, the run goes on at the next start', async () => {

@@ -1,5 +1,7 @@
 import type { RunEvent } from '../../src/core/run/events.js'
 
+const ELSEWHERE = { never: 'told of work at another host; what histories hold is of one host' } as const
+
 /** Every type of event there is; the compiler sees to it. The value says why no history can hold one. */
 export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: 'recorded' | { readonly never: string } } = {
   'agent.decided': 'recorded',
@@ -25,6 +27,10 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: 'recorded' | { 
   'assay.model.lost': 'recorded',
   'assay.model.requested': 'recorded',
   'assay.pause.requested': 'recorded',
+  'assay.peer.heard': ELSEWHERE,
+  'assay.peer.lost': ELSEWHERE,
+  'assay.peer.released': ELSEWHERE,
+  'assay.peer.silent': ELSEWHERE,
   'assay.result.staged': 'recorded',
   'assay.result.withheld': 'recorded',
   'assay.rework.began': 'recorded',

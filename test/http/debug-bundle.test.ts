@@ -129,6 +129,7 @@ const filler = (sequence: number): StoredEvent => ({
   payload: JSON.stringify({ level: 'info', message: 'CNRY ü', nodeId: 'only' }),
   secret: null,
   cause: null,
+  foreignCause: null,
   at: 0,
   input: null,
   salt: null,

@@ -25,6 +25,7 @@ import { hashKey } from '../../src/http/auth/key-cache.js'
 import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
+import { ReceiptIssuer } from '../../src/receipts/issuer.js'
 import { Eraser } from '../../src/retention/eraser.js'
 import { createSecretRegister } from '../../src/secrets/redactor.js'
 import { createStandards } from '../../src/standards/standards.js'
@@ -125,7 +126,26 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     configured: ['ops'],
     marks: erasureMarks(signer.key, async () => signer.trusted),
   })
-  const desks = { audit, tenants, webhooks, standards, verdicts, agents: directoryOf([]), tokenSecrets: [TOKEN_SECRET] }
+  const receipts = new ReceiptIssuer({
+    engine,
+    verifier: audit,
+    key: signer.key,
+    keys: async () => signer.trusted,
+    clock,
+    turns: NO_TURNS,
+    hostId: config.hostId,
+    version: config.version,
+  })
+  const desks = {
+    audit,
+    receipts,
+    tenants,
+    webhooks,
+    standards,
+    verdicts,
+    agents: directoryOf([]),
+    tokenSecrets: [TOKEN_SECRET],
+  }
   const secrets = createSecretRegister()
   const parts = { store, clock, ids: systemIds, turns: NO_TURNS, vault: glassVault, redact: secrets.redact }
   const journal = { ...parts, plans: () => real.plans }
@@ -135,7 +155,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const deps = {
     engine,
     keys: store,
-    receipts: store,
+    responses: store,
     usage: store,
     ...desks,
     ...kept,

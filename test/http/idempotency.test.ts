@@ -108,10 +108,10 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     const faults = [new StoreUnavailable('down'), new Error('bug')]
     host = await startHttp({
       wrap: overriding(engine => ({
-        create: async (request, receipt) => {
+        create: async (request, response) => {
           const fault = faults.pop()
           if (fault !== undefined) throw fault
-          return engine.create(request, receipt)
+          return engine.create(request, response)
         },
       })),
     })
@@ -129,10 +129,10 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     const first = await register()
     expect(first.status).toBe(201)
     const key = { tenant: 'acme', endpoint: 'POST /v1/workflows', key: 'w' }
-    const done = (await host.store.getReceipt(key))!
-    await host.store.deleteReceipt(key)
+    const done = (await host.store.getResponse(key))!
+    await host.store.deleteResponse(key)
     const pending = { ...done, state: 'pending', leaseOwner: 'another' } as const
-    await host.store.claimReceipt(pending, pending.at)
+    await host.store.claimResponse(pending, pending.at)
     const refused = await register()
     expect([refused.status, refused.json.error]).toEqual([409, 'idempotency_in_flight'])
     expect(refused.headers['retry-after']).toBe(String(refused.json.details.retryAfter))
@@ -145,14 +145,14 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     const register = () =>
       host.call('alice', { method: 'POST', url: '/v1/workflows', payload, headers: { 'idempotency-key': 'w' } })
     await register()
-    const done = (await host.store.getReceipt(key))!
-    await host.store.deleteReceipt(key)
-    await host.store.claimReceipt({ ...done, state: 'pending', leaseOwner: 'dead', leaseUntil: 1 }, 0)
+    const done = (await host.store.getResponse(key))!
+    await host.store.deleteResponse(key)
+    await host.store.claimResponse({ ...done, state: 'pending', leaseOwner: 'dead', leaseUntil: 1 }, 0)
     expect([200, 201]).toContain((await register()).status)
     expect((await register()).headers['openwop-idempotent-replay']).toBe('true')
   })
 
-  test('a replayed key creation does not show the key again, and no receipt holds it', async () => {
+  test('a replayed key creation does not show the key again, and no response holds it', async () => {
     host = await startHttp()
     const make = () =>
       host.call('alice', {
@@ -165,8 +165,8 @@ describe('Idempotency-Key (contract core §4.1)', () => {
     expect(first.json.key).toMatch(/^ask_[\w-]{43}$/)
     const second = await make()
     expect([second.status, second.json.keyId, second.json.key]).toEqual([201, first.json.keyId, undefined])
-    const receipt = await host.store.getReceipt({ tenant: 'acme', endpoint: 'POST /v1/keys', key: 'key' })
-    expect(JSON.stringify(receipt)).not.toContain(first.json.key)
+    const response = await host.store.getResponse({ tenant: 'acme', endpoint: 'POST /v1/keys', key: 'key' })
+    expect(JSON.stringify(response)).not.toContain(first.json.key)
   })
 
   test.each(['', ' ', 'a b', 'x'.repeat(256), 'naïve'])('R-IDEM-8: a key like %j is 400', async key => {

@@ -35,7 +35,7 @@ export async function remember(store: TestHost['store'], tenant: string, given: 
   const { scope = 'team', ref = 'notes', id, text, tags = [], at = Date.now(), expiresAt = null } = given
   const body = Buffer.from(text)
   count += 1
-  const content = { tenant, contentId: `c${count}`, runId: null, body, text, sealed: false }
+  const content = { tenant, contentId: `c${count}`, runId: null, body, text, sealed: false, pieces: 0 }
   const write: OutsideWrite = {
     space: 'memory',
     scope,

@@ -48,6 +48,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   listRuns: 'runs:read',
   getRun: 'runs:read',
   getRunAncestry: 'runs:read',
+  getRunReceipt: 'runs:read',
   cancelRun: 'runs:cancel',
   cancelRunAlias: 'runs:cancel',
   bulkCancelRuns: 'runs:cancel',
@@ -96,6 +97,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   removeWebhook: 'webhooks:manage',
   listDeliveries: 'webhooks:manage',
   getQuotas: 'manifest:read',
+  listPublicKeys: 'authenticated',
   verifyAudit: 'audit:read',
 }
 

@@ -232,6 +232,7 @@ describe('artifacts', () => {
       payload: '{"artifactId":"art-7","artifactType":"report","nodeId":"only"}',
       secret: '{"content":{"text":"<script>"}}',
       cause: 6,
+      foreignCause: null,
       at: 0,
       input: null,
       salt: null,

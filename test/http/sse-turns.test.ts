@@ -39,6 +39,7 @@ const event = (sequence: number, type: string, bytes: number): StoredEvent => ({
   payload: JSON.stringify({ text: 'é'.repeat(bytes / 2) }),
   secret: null,
   cause: null,
+  foreignCause: null,
   at: 0,
   input: null,
   salt: 's',
@@ -109,4 +110,26 @@ test('what is cut into turns is read as it is: every event, once, in order', asy
     expect(frames.map(({ id }) => id)).toEqual(HISTORY.map(({ sequence }) => sequence))
     expect(frames[400]?.data).toMatchObject({ payload: JSON.parse(HISTORY[400]!.payload) })
   }
+})
+
+test('a frame that is sent in pieces has nothing else within it', async () => {
+  const reader = new Reader(() => undefined)
+  const limits = { maxBufferBytes: TURN_BYTES, stallMs: 60_000, turnBytes: 10 }
+  const turns = new Turns()
+  const connection = new SseConnection(reader as unknown as ServerResponse, systemClock, limits, turns, 'acme')
+  let pings = 0
+  function* pieces() {
+    yield 'id: 1\nevent: e\ndata: "'
+    for (let i = 0; i < 20; i += 1) {
+      connection.ping()
+      pings += 1
+      yield 'abcdefghij'
+    }
+    yield '"\n\n'
+  }
+  await connection.sendPieces(pieces())
+  expect(pings).toBe(20)
+  expect(reader.text).toBe(`id: 1\nevent: e\ndata: "${'abcdefghij'.repeat(20)}"\n\n`)
+  connection.ping()
+  expect(reader.text).toMatch(/\n\n:keepalive\n\n$/)
 })

@@ -249,6 +249,7 @@ const filler = (sequence: number, bytes: number): StoredEvent => ({
   payload: JSON.stringify({ level: 'info', message: 'x'.repeat(bytes), nodeId: 'wait' }),
   secret: null,
   cause: null,
+  foreignCause: null,
   at: 0,
   input: null,
   salt: null,

@@ -14,6 +14,8 @@ export interface Catalog {
   prompt: FindPrompt
   /** What cannot be used, each with its file. */
   problems(): readonly string[]
+  /** Reads the files again, also where nobody watches them. */
+  refresh(): Promise<void>
   /** Called after an agent or a prompt was changed, added or removed; returns a function that ends it. */
   onChange(listener: () => void): () => void
   close(): Promise<void>
@@ -55,7 +57,7 @@ export async function createCatalog(options: CatalogOptions): Promise<Catalog> {
   }
 
   /** One at a time; a change during a reload leads to another. */
-  const changed = (folder: string) => (): void => {
+  const changed = (folder: string) => (): Promise<void> => {
     again = true
     reading ??= (async () => {
       while (again && !closed) {
@@ -64,11 +66,12 @@ export async function createCatalog(options: CatalogOptions): Promise<Catalog> {
       }
       reading = undefined
     })()
+    return reading
   }
 
   const watching =
     project !== undefined && options.watch
-      ? watchFolders({ project, clock, log, changed: changed(project) })
+      ? watchFolders({ project, names: ['agents', 'prompts', 'packs'], clock, log, changed: changed(project) })
       : undefined
 
   if (project !== undefined) {
@@ -81,6 +84,9 @@ export async function createCatalog(options: CatalogOptions): Promise<Catalog> {
     list: () => shelf.agents,
     prompt: (ref, home) => shelf.loaded.find(ref, home),
     problems: () => shelf.loaded.problems,
+    refresh: async () => {
+      if (project !== undefined) await changed(project)()
+    },
     onChange(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)

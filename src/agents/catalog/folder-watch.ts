@@ -9,8 +9,6 @@ const QUIET_MS = 100
 const MAX_DEPTH = 8
 const MAX_FOLDERS = 1_000
 
-const WATCHED = ['agents', 'prompts', 'packs']
-
 export type FolderWatch = {
   /** Watches the folders there are now. To be called before they are read, so that no change falls between. */
   refresh(): Promise<void>
@@ -23,11 +21,13 @@ export type FolderWatch = {
  */
 export function watchFolders(deps: {
   readonly project: string
+  /** Folders of the project that are watched with all that is in them, and files beside them. */
+  readonly names: readonly string[]
   readonly clock: Clock
   readonly log: Log
   readonly changed: () => void
 }): FolderWatch {
-  const { project, clock, log, changed } = deps
+  const { project, names, clock, log, changed } = deps
   const watching = new Map<string, FSWatcher>()
   let cancel: (() => void) | undefined
   let closed = false
@@ -45,8 +45,8 @@ export function watchFolders(deps: {
     }
     try {
       const watcher = watch(folder, { persistent: false }, (_event, name) => {
-        // In the project's own folder much may happen that has nothing to do with agents.
-        if (folder !== project || name === null || WATCHED.includes(name)) noticed()
+        // In the project's own folder much may happen that nobody here has to do with.
+        if (folder !== project || name === null || names.includes(name)) noticed()
       })
       watching.set(key, watcher.on('error', failed))
     } catch (error) {
@@ -56,7 +56,7 @@ export function watchFolders(deps: {
 
   return {
     async refresh() {
-      const folders = await foldersOf(project)
+      const folders = await foldersOf(project, names)
       if (closed) return
       for (const [key, watcher] of watching) {
         if (folders.has(key)) continue
@@ -75,7 +75,7 @@ export function watchFolders(deps: {
 }
 
 /** By path and identity: a folder that was removed and made again is another one. */
-async function foldersOf(project: string): Promise<ReadonlyMap<string, string>> {
+async function foldersOf(project: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   const visit = async (folder: string, depth: number): Promise<void> => {
     if (found.size >= MAX_FOLDERS || depth > MAX_DEPTH) return
@@ -83,7 +83,7 @@ async function foldersOf(project: string): Promise<ReadonlyMap<string, string>> 
     if (!stat?.isDirectory()) return
     found.set(`${folder} ${stat.dev} ${stat.ino} ${stat.birthtimeMs}`, folder)
     if (folder === project) {
-      for (const name of WATCHED) await visit(path.join(project, name), depth + 1)
+      for (const name of names) await visit(path.join(project, name), depth + 1)
       return
     }
     for (const entry of await presentOr(fs.readdir(folder, { withFileTypes: true }), [])) {

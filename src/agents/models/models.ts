@@ -51,7 +51,7 @@ export type ModelDeps = {
 export function createModels(deps: ModelDeps): Models {
   const { settings, prices, egress, secrets, schemas, clock, log, random } = deps
   const closing = new AbortController()
-  const scripted = createScriptedModel(settings.script)
+  const scripted = createScriptedModel(settings.script, clock)
 
   async function reply(ask: ModelCallRequest): Promise<LiveReply> {
     const answer = await asked(ask)

@@ -49,6 +49,8 @@ export interface Tools {
   /** Those of these ids that are no tool now, and why; a server that is slow to answer counts as one that does not. */
   lacking(toolIds: readonly string[], signal: AbortSignal, patienceMs?: number): Promise<readonly ToolLacking[]>
   use(ask: ToolCallRequest): Promise<Used>
+  /** Loads the operator's modules again; a call that is under way goes on with what it has. */
+  reload(): Promise<void>
   /** What the operator should know: servers that cannot be reached, modules and settings that are no good. */
   problems(): readonly string[]
   close(): Promise<void>
@@ -57,7 +59,8 @@ export interface Tools {
 /** Loads modules; servers are started or connected to when they are first wanted. */
 export async function createTools(deps: ToolDeps): Promise<Tools> {
   const builtins = createBuiltins({ ...deps, egress: deps.egress.tools })
-  const sources: readonly ToolSource[] = [builtins, await loadLocalTools(deps), ...(await serversOf(deps))]
+  const servers = await serversOf(deps)
+  let sources: readonly ToolSource[] = [builtins, await loadLocalTools(deps), ...servers]
   const rateLimit = createRateLimit(deps.clock)
 
   async function find(toolId: string, signal: AbortSignal): Promise<Tool | 'unavailable' | undefined> {
@@ -98,6 +101,9 @@ export async function createTools(deps: ToolDeps): Promise<Tools> {
         .flatMap(tools => [...(tools?.values() ?? [])])
         .map(({ shown }) => shown)
         .sort((a, b) => (a.terms.toolId < b.terms.toolId ? -1 : 1))
+    },
+    async reload() {
+      sources = [builtins, await loadLocalTools(deps), ...servers]
     },
     use: ask => useTool({ ...deps, rateLimit, find }, ask),
     problems: () => sources.flatMap(source => source.problems()),

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { isObject, type Json, type JsonObject } from '../../core/json.js'
 import { parseDocument, readDocument } from '../../project/document.js'
 import { UsageError } from '../terminal/usage-error.js'
-import { readBytesOf } from './journal/local-file.js'
+import { blobOf } from './journal/local-file.js'
 
 /**
  * Run inputs from `--input` values, later ones winning:
@@ -44,8 +44,8 @@ const only = <T>(values: { readonly [name: string]: T }, isKept: (name: string) 
 async function fileFor(name: string, file: string): Promise<File> {
   const quoted = `; a text that begins with @ needs quotes: --input '${name}="@…"'`
   if (name === 'run') throw new UsageError(`--input run=@${file}: a file cannot be sent for an input named run`)
-  const bytes = await readBytesOf(file, problem => `--input ${name}=@${problem}${quoted}`)
-  return new File([new Uint8Array(bytes)], path.basename(file))
+  const bytes = await blobOf(file, problem => `--input ${name}=@${problem}${quoted}`)
+  return new File([bytes], path.basename(file))
 }
 
 function nameOf(key: string, option: string): string {

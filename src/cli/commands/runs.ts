@@ -2,8 +2,9 @@ import fs from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
 import type { AssayClient } from '../../client/assay-client.js'
-import type { Fields, RunAncestry, RunSnapshot } from '../../client/wire-shapes.js'
+import type { Fields, RunAncestry, RunFilter, RunPage, RunRow, RunSnapshot } from '../../client/wire-shapes.js'
 import { mayWait } from '../../core/view/status.js'
+import { systemClock } from '../../system.js'
 import type { Cli } from '../cli.js'
 import { eventLine } from '../progress/progress.js'
 import { needsSomeone, watchRun } from '../progress/watch.js'
@@ -17,13 +18,15 @@ import {
   waitingRows,
   workerRows,
 } from '../reports/run-details.js'
-import { exitCodeOf } from '../terminal/exit-code.js'
+import { RUNS_HEADER, runRow } from '../reports/run-table.js'
+import { exitCodeOf, hasGivenUp } from '../terminal/exit-code.js'
 import { printable, printJson, printTable, type Terminal } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
 import { addFindings } from './findings.js'
 import { addForks } from './fork.js'
 import { addRunFiles } from './journal/run-files.js'
 import { wholeNumber } from './options.js'
+import { addReceipt } from './audit/receipt.js'
 import { addWithheld } from './withheld.js'
 
 export function addRuns(program: Command, cli: Cli): void {
@@ -32,6 +35,7 @@ export function addRuns(program: Command, cli: Cli): void {
   addAncestry(runs, cli)
   addFindings(runs, cli)
   addWithheld(runs, cli)
+  addReceipt(runs, cli)
   addRunFiles(runs, cli)
   addLogs(runs, cli)
   addCommands(runs, cli)
@@ -43,6 +47,7 @@ type ListOptions = GlobalOptions & {
   readonly workflow?: string
   readonly tag?: string
   readonly host?: true
+  readonly children?: true
   readonly limit: number
   readonly cursor?: string
 }
@@ -56,22 +61,27 @@ function addReads(runs: Command, { terminal }: Cli): void {
     .option('--status <status>', 'only runs with this status')
     .option('--workflow <id>', 'only runs of this workflow')
     .option('--tag <tag>', 'only runs with this tag')
+    .option('--children', 'those too that other runs have started, as --workflow and --host list them anyway')
     .option('--host', 'verifiers and trials too, which are runs of the host’s own')
     .option('--limit <n>', 'at most this many', wholeNumber, 20)
     .option('--cursor <cursor>', 'continue a list')
     .action(async (_options, command: Command) => {
-      const { json, status, workflow, tag, host, limit, cursor, ...options } = command.optsWithGlobals<ListOptions>()
-      const page = await (await connect(options)).listRuns({
-        limit,
+      const { json, status, workflow, tag, host, children, limit, cursor, ...options } =
+        command.optsWithGlobals<ListOptions>()
+      const client = await connect(options)
+      const filter = {
         ...(status !== undefined && { status }),
         ...(workflow !== undefined && { workflowId: workflow }),
         ...(tag !== undefined && { tag }),
         ...(host && { host: 'true' as const }),
         ...(cursor !== undefined && { cursor }),
-      })
+      }
+      const isListed = (run: RunRow) => children || host || workflow !== undefined || run.parentRunId === undefined
+      const page = await pageOf(client, filter, limit, isListed)
       if (json) return printJson(terminal, page)
-      const rows = page.runs.map(run => [run.runId, run.workflowId, run.status, run.startedAt ?? ''])
-      printTable(terminal, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED'], rows)
+      const now = systemClock.now()
+      const rows = await Promise.all(page.runs.map(async row => runRow(row, await client.getRun(row.runId), now)))
+      printTable(terminal, RUNS_HEADER, rows)
       if (page.nextCursor) terminal.note(pc.dim(`more: --cursor ${page.nextCursor}`))
     })
 
@@ -101,6 +111,22 @@ function addReads(runs: Command, { terminal }: Cli): void {
       terminal.out(file)
       if (bundle.truncated) terminal.note(`not all events are in it: ${bundle.truncatedReason}`)
     })
+}
+
+/** So many of them that are to be listed, from as many pages as that takes. */
+async function pageOf(
+  client: AssayClient,
+  filter: RunFilter,
+  limit: number,
+  isListed: (run: RunRow) => boolean,
+): Promise<RunPage> {
+  const runs: RunRow[] = []
+  for (let next = filter; ; ) {
+    const page = await client.listRuns({ ...next, limit: Math.max(1, limit - runs.length) })
+    runs.push(...page.runs.filter(isListed))
+    if (page.nextCursor === null || runs.length >= limit) return { runs, nextCursor: page.nextCursor }
+    next = { ...filter, cursor: page.nextCursor }
+  }
 }
 
 function addAncestry(runs: Command, { terminal }: Cli): void {
@@ -217,6 +243,7 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   line('started', run.startedAt)
   line('ended', run.completedAt)
   line('node', run.currentNodeId)
+  if (run.outputs !== undefined) line(hasGivenUp(run) ? 'unverified' : 'outputs', JSON.stringify(run.outputs))
   const rows = [...waitingRows(run), ...goalRows(run), ...loopRows(run, discovery), ...spendRows(run)]
   for (const [name, value] of rows) line(name, value)
   line('parent', run.parentRunId)

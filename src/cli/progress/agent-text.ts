@@ -1,3 +1,4 @@
+import { MASK } from '../../core/run/redaction.js'
 import type { PublicEvent } from '../../core/view/public-event.js'
 
 /** An agent at work as a person follows it: a line per model call, tool call and decision, and never what was said. */
@@ -32,7 +33,7 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
   'provider.usage': told =>
     `${told.provider}:${told.model} ${told.inputTokens} in, ${told.outputTokens} out${costOf(told)}${told.cacheHit ? ', answered before' : ''}`,
   'agent.handoff': told => `${told.fromAgentId} → ${told.toAgentId}`,
-  'agent.decided': told => `${told.agentId}: ${shortened(JSON.stringify(told.decision))}${confidenceText(told)}`,
+  'agent.decided': told => `${told.agentId}${decidedText(told)}${confidenceText(told)}`,
   'agent.toolCalled': told => `${told.agentId}: ${told.toolName}`,
   'agent.toolReturned': told =>
     `${told.agentId}: ${told.toolName} ${told.status}${told.durationMs === undefined ? '' : ` in ${told.durationMs} ms`}`,
@@ -53,6 +54,10 @@ const TEXTS: { readonly [type: string]: (payload: Payload) => string } = {
 }
 
 const listed = (names: unknown): string => (Array.isArray(names) ? names.join(', ') : 'something')
+
+/** What an agent answers is sealed; what a supervisor decides is not. */
+const decidedText = ({ decision }: Payload): string =>
+  decision === MASK ? ' has an answer' : `: ${shortened(JSON.stringify(decision))}`
 
 const SHOWN = 100
 

@@ -18,6 +18,8 @@ export type WatchOptions = {
   readonly json: boolean
   /** What gates let through without a pass is not taken for a failure. */
   readonly allowForced?: boolean
+  /** Ends the watching; the run goes on. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -53,14 +55,14 @@ export async function followRun(
   terminal: Terminal,
   client: AssayClient,
   runId: string,
-  { title, quiet, json }: WatchOptions,
+  { title, quiet, json, signal }: WatchOptions,
 ): Promise<Followed> {
   const view = runView(terminal, title, quiet)
   const converse = json ? undefined : terminal.converse
   const asked = new Set<string>()
   let events = 0
   try {
-    for await (const event of client.followEvents(runId)) {
+    for await (const event of client.followEvents(runId, signal && { signal })) {
       events = event.sequence + 1
       view.show(event)
       if (!mayWait(event)) continue

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import pc from 'picocolors'
 import { type Conversation, converse } from './conversation.js'
 
@@ -5,31 +6,38 @@ import { type Conversation, converse } from './conversation.js'
 export type Terminal = {
   readonly out: (line: string) => void
   readonly note: (line: string) => void
-  /** Writes them as they are; absent where only lines are read. */
-  readonly outBytes?: (bytes: Uint8Array) => void
+  /** Writes them as they are, and resolves when there is room for more; absent where only lines are read. */
+  readonly outBytes?: (bytes: Uint8Array) => Promise<void> | void
   /** Writes without a line end, for redrawing; only when `isLive`. */
   readonly draw: (text: string) => void
   /** The user sees a screen, not a pipe or file. */
   readonly isLive: boolean
   readonly columns: number
   readonly readStdin: () => Promise<string>
+  /** The same as bytes; absent where only text is read. */
+  readonly readStdinBytes?: () => Promise<Buffer>
   /** Begins a conversation; absent when nobody can answer. */
   readonly converse?: () => Conversation
+}
+
+async function readStdinBytes(): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
 }
 
 export const processTerminal: Terminal = {
   out: line => void process.stdout.write(`${line}\n`),
   note: line => void process.stderr.write(`${line}\n`),
-  outBytes: bytes => void process.stdout.write(bytes),
+  outBytes: async bytes => {
+    if (!process.stdout.write(bytes)) await once(process.stdout, 'drain')
+  },
   draw: text => void process.stderr.write(text),
   isLive: process.stderr.isTTY === true && process.stdout.isTTY === true,
   // A screen that does not know its size says 0.
   columns: process.stderr.columns || 80,
-  readStdin: async () => {
-    const chunks: Buffer[] = []
-    for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
-    return Buffer.concat(chunks).toString('utf8')
-  },
+  readStdin: async () => (await readStdinBytes()).toString('utf8'),
+  readStdinBytes,
   ...(process.stdin.isTTY && process.stdout.isTTY && { converse: () => converse(process.stdin, process.stdout) }),
 }
 

@@ -39,6 +39,8 @@ export function chargesOf(event: Recorded, node: NodeState | undefined): readonl
       return letGo(node)
     case 'core.workflowChain.event':
       return byWorker(event, node)
+    case 'assay.peer.lost':
+      return byLostPeer(event, node)
     case 'assay.verifier.ended': {
       const { spent, held } = event.secret ?? {}
       return spent || held ? [judging(node, spent ?? {}, held)] : NO_CHARGES
@@ -50,10 +52,14 @@ export function chargesOf(event: Recorded, node: NodeState | undefined): readonl
 
 const nanoOf = (usd: number | undefined): number => Math.round((usd ?? 0) * 1_000_000_000)
 
+/** A peer that is being asked may have begun already. */
+const mayWork = (child: { readonly is: string; readonly beganAt?: number }): boolean =>
+  child.is === 'running' || (child.is === 'dispatching' && child.beganAt !== undefined)
+
 /** Children that were let go may still spend all they were granted; what they do spend is never heard. */
 function letGo(node: NodeState | undefined): readonly Charge[] {
-  const granted = (child: { readonly is: string; readonly grant?: Ceilings }) =>
-    child.is === 'running' && child.grant ? [asSpend(child.grant)] : []
+  const granted = (child: { readonly is: string; readonly grant?: Ceilings; readonly beganAt?: number }) =>
+    mayWork(child) && child.grant ? [asSpend(child.grant)] : []
   return [
     ...workersOf(node).flatMap((state, worker) => granted(state).map(held => ({ worker, spent: {}, held }))),
     ...verifiersIn(node).flatMap(state => granted(state).map(held => judging(node, {}, held))),
@@ -78,6 +84,20 @@ function byWorker(
       ...(worker < 0 ? {} : { worker }),
     },
   ]
+}
+
+/** Nobody will say what it has spent of its grant. */
+function byLostPeer(
+  { cause }: Extract<Recorded, { type: 'assay.peer.lost' }>,
+  node: NodeState | undefined,
+): readonly Charge[] {
+  const worker = workersOf(node).findIndex(
+    state =>
+      (state.is === 'running' && state.succeeded === cause) || (state.is === 'dispatching' && state.began === cause),
+  )
+  const state = workersOf(node)[worker]
+  if ((state?.is !== 'running' && state?.is !== 'dispatching') || !state.grant) return NO_CHARGES
+  return [{ worker, spent: {}, held: asSpend(state.grant) }]
 }
 
 function judging(node: NodeState | undefined, spent: Partial<Spend>, held?: Spend): Charge {

@@ -102,7 +102,10 @@ export function childStartedInput({ nodeId, since, worker, verifier }: StartChil
 }
 
 /** What the parent is told of a child that could not be. */
-export const childRefusedInput = ({ nodeId, since, worker, verifier }: StartChild, error: Failure) => ({
+export const childRefusedInput = (
+  { nodeId, since, worker, verifier }: Pick<StartChild, 'nodeId' | 'since' | 'worker' | 'verifier'>,
+  error: Failure,
+) => ({
   type: 'ChildRefused' as const,
   nodeId,
   since,

@@ -54,6 +54,8 @@ import type { HandoffRecorded, HandoffSecret } from './events.js'
 import { resultsOf } from './evolve.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { mergeResult } from './merge.js'
+import { endSilence, peerCost } from './peer.js'
+import { peerWorkOf } from './peer-work.js'
 import { dueTo, handedTo, handoffOf, isTurnToEnd, recordHandoff } from './state.js'
 
 /** Begins, merges and settles whatever can be now. */
@@ -138,6 +140,7 @@ export function childStarted(
   const workerId = handedTo(node, worker)
   const nodeId = planNode.node.id
   const cause = dueTo(node)
+  endSilence(context, nodeId, workerId, state)
   context.emit({ type: 'node.dispatched', nodeId, payload: { childRunId, childWorkflowId: workerId }, cause })
   const before = context.active.agentId ?? context.active.orchestrator?.agentId
   if (agentId !== undefined && before !== undefined && agentId !== before) {
@@ -156,6 +159,7 @@ export function childRefused(
   const state = node?.workers[worker]
   if (!node || state?.is !== 'dispatching') return
   const workerId = handedTo(node, worker)
+  endSilence(context, planNode.node.id, workerId, state)
   recordHandoff(context, planNode, { phase: 'dispatch.failed', workerId, error: spelled(context, error) }, state.began)
 }
 
@@ -176,7 +180,9 @@ function atWork(
 /** A child waits for someone, or no longer does, and so does this run. */
 export function childWaits(context: DecisionContext, { nodeId, childRunId, status }: Heard<'ChildWaits'>): void {
   const found = atWork(context, { nodeId, childRunId })
-  if (!found || (found.worker.childStatus ?? 'running') === status) return
+  if (!found) return
+  endSilence(context, nodeId, found.workerId, found.worker)
+  if ((found.worker.childStatus ?? 'running') === status) return
   const payload = { nodeId, childRunId, status }
   context.emit({ type: 'assay.child.status', nodeId, payload, cause: found.worker.succeeded })
 }
@@ -189,11 +195,8 @@ export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>)
   const { planNode, workerId } = found
   const { succeeded } = found.worker
   const { childRunId, status } = input
-  const spent = (input.spent || input.held) && {
-    ...(input.spent ? { spent: input.spent } : {}),
-    ...(input.held ? { held: input.held } : {}),
-    ...(input.verification ? { verification: input.verification } : {}),
-  }
+  endSilence(context, planNode.node.id, workerId, found.worker)
+  const spent = costIn(input, found)
   const before = spentBy(context.active)
   const step = { workerId, childRunId }
   let ended: number
@@ -215,16 +218,30 @@ export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>)
   return planNode
 }
 
+/** What a child has cost; of a peer's that is a claim. */
+function costIn(
+  { spent, held, verification, claimed }: Heard<'ChildEnded'>,
+  { worker, workerId }: NonNullable<ReturnType<typeof atWork>>,
+) {
+  const cost = peerWorkOf(workerId) ? peerCost(claimed, worker.grant) : { spent, held }
+  if (!cost.spent && !cost.held) return undefined
+  return {
+    ...(cost.spent ? { spent: cost.spent } : {}),
+    ...(cost.held ? { held: cost.held } : {}),
+    ...(verification ? { verification } : {}),
+  }
+}
+
 /** R-HANDOFF-5: what it brings back; nothing when nothing is mapped. */
 function results(
   { node }: PlanNode,
   workerId: string,
-  { variables, hidden, checksum, agents }: Heard<'ChildEnded'>,
+  { variables, hidden, checksum, agents, foreign }: Heard<'ChildEnded'>,
 ): Extract<HandoffSecret, { outputs: unknown }> | undefined {
   const { outputs } = termsFor(node.config, workerId)
   if (outputs.length === 0) return undefined
   const attestation = checksum === undefined ? {} : { attestation: { checksum, algorithm: 'sha256' as const } }
-  return { outputs: variables, hidden, ...attestation, ...(agents ? { agents } : {}) }
+  return { outputs: variables, hidden, ...attestation, ...(agents ? { agents } : {}), ...(foreign ? { foreign } : {}) }
 }
 
 /** A failure as readers see it: secrets masked, its code under `code` and, as in HTTP answers, under `error`. */

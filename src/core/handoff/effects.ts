@@ -8,6 +8,8 @@ import { blockingGatesAt } from '../verification/attempt.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { handoffMove } from './decide.js'
 import { termsFor } from './mapping.js'
+import { peerEffects } from './peer-effects.js'
+import { peerWorkOf } from './peer-work.js'
 import { handedTo, isTurnToEnd } from './state.js'
 
 /** One child is started at a time, in the order of the decision, so that every host tells the same log. */
@@ -25,6 +27,8 @@ export function handoffEffects(
   const starting = isMoving ? -1 : workers.findIndex(worker => worker.is === 'dispatching')
   return workers.flatMap((worker, k): Effect[] => {
     const workflowId = handedTo(node, k)
+    const work = peerWorkOf(workflowId)
+    if (work) return peerEffects(state, planNode, node, k, work, k === starting)
     if (worker.is === 'dispatching' && k === starting) {
       const { inputs, unset, grant, withheld } = worker
       const secrets = secretsOf(state)

@@ -1,5 +1,6 @@
 import type { Ceilings, Spend } from '../budget/budget.js'
 import type { JsonObject } from '../json.js'
+import type { ForeignEvent } from './foreign-cause.js'
 
 export const HANDOFF_PHASES = [
   'dispatch.began',
@@ -42,6 +43,8 @@ export type HandoffSecret =
       readonly attestation?: { checksum: string; algorithm: 'sha256' }
       /** Agents that its run names. */
       readonly agents?: readonly string[]
+      /** Of a peer's run: the event of its end there. */
+      readonly foreign?: ForeignEvent
       readonly spent?: Spend
       /** What it may have cost besides, and nobody knows. */
       readonly held?: Spend

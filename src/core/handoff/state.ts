@@ -4,6 +4,7 @@ import { absent } from '../present.js'
 import type { Failure } from '../problem.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import type { RunStatus } from '../run/events.js'
+import type { ForeignEvent } from './foreign-cause.js'
 import type { Active, NodeState } from '../run/state.js'
 import { isSinceVersion } from '../run/version.js'
 import type { OnWorkers } from '../run/waiting.js'
@@ -21,17 +22,24 @@ export type WorkerResult = {
 }
 
 /** R-HANDOFF-1: the hand-off machine of one worker. Sequences name the event that led here: the cause of the next. */
+type AtPeer = {
+  /** Of work that was handed to a peer: when, by the run's own time. */
+  readonly beganAt?: number
+  /** Since when the peer has not been heard. */
+  readonly silentAt?: number
+}
+
 export type WorkerState =
   | { readonly is: 'pending' }
-  | {
+  | ({
       readonly is: 'dispatching'
       readonly began: number
       readonly inputs: JsonObject
       readonly unset: readonly string[]
       readonly grant?: Ceilings
       readonly withheld?: JsonObject
-    }
-  | {
+    } & AtPeer)
+  | ({
       readonly is: 'running'
       readonly began: number
       readonly inputs: JsonObject
@@ -42,7 +50,7 @@ export type WorkerState =
       readonly childRunId: string
       /** What the child waits for, if it waits for someone. */
       readonly childStatus?: RunStatus
-    }
+    } & AtPeer)
   /** Its results are here and not merged yet. */
   | {
       readonly is: 'completed'
@@ -54,6 +62,8 @@ export type WorkerState =
       readonly goalSatisfied?: false
       /** Agents that its run names. */
       readonly agents?: readonly string[]
+      /** Of a peer's run: the event of its end there. */
+      readonly foreign?: ForeignEvent
       /** Gates that have let it pass, by index. */
       readonly cleared?: readonly number[]
     }

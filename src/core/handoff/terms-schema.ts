@@ -1,4 +1,4 @@
-import { WORK_ID, WORK_ID_RULE } from '../names.js'
+import { WORKER_ID, WORKER_ID_RULE } from '../names.js'
 import { Closed, Flag, ListOf, MapOf, May, OneOf, Text, Whole } from '../schema/kinds.js'
 import { VariableMap } from '../workflow/fields.js'
 
@@ -41,7 +41,7 @@ export const TERMS = {
 }
 
 const perWorker = (what: string, description: string) =>
-  MapOf(new RegExp(WORK_ID), WORK_ID_RULE, VariableMap(what), {
+  MapOf(new RegExp(WORKER_ID), WORKER_ID_RULE, VariableMap(what), {
     description,
     'x-must-be': 'an object of mappings by worker',
   })

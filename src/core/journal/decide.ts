@@ -5,7 +5,7 @@
  * | a write   | entered by                                   | left by, to                                             |
  * |-----------|----------------------------------------------|---------------------------------------------------------|
  * | prepared  | an effect has stored its content             | the outcome is heard: memory.written, assay.file.written |
- * | held      | the same, where a blocking gate stands above | the merging event: to published; no merge: for ever      |
+ * | held      | the same, where a blocking gate stands above | the merging event: to published; no merge: dropped (M12) |
  * | published | the same, where none does; the merge         | superseded, forgotten, expired: stays in the journal     |
  *
  *  J3  A time to live counts from the time of the event (R-MEM-5).

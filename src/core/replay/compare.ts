@@ -8,6 +8,8 @@ export const ENVELOPE: ReadonlySet<string> = new Set([
   'runId',
   'parentRunId',
   'causationId',
+  'causationHostId',
+  'foreignParent',
   'correlationId',
   'timestamp',
   'traceparent',

@@ -279,6 +279,13 @@ export class Replay {
         const node = this.#node(state, input.nodeId)
         return childrenOf(node).some(isRunning(input.childRunId)) ? input : undefined
       }
+      case 'PeerSilent':
+      case 'PeerHeard': {
+        const workers = workersOf(this.#node(state, input.nodeId))
+        return workers.some(one => isAtPeer(one) && one.began === input.began) ? input : undefined
+      }
+      case 'PeerLetGo':
+        return state.lostPeers?.some(({ lost }) => lost === input.lost) ? input : undefined
       case 'Inspected': {
         const node = this.#node(state, input.nodeId)
         const wanted = node && pendingInspection(state, input.nodeId, node)
@@ -356,6 +363,8 @@ export class Replay {
 }
 
 const isTimer = (node: Waiting): boolean => node.on === 'host' && node.wait.kind === 'timer'
+
+const isAtPeer = (worker: WorkerState) => worker.is === 'dispatching' || worker.is === 'running'
 
 type Child = WorkerState | VerifierState
 

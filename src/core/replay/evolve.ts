@@ -34,13 +34,16 @@ export function branch(draft: Draft, forked: RunForked, away: number): void {
     if (node.is !== 'waiting' && node.is !== 'retrying') continue
     // Calls that the source has paid for are not this run's: what it makes of its own, it pays for.
     const { calls: _, ...own } = node
-    putNode(draft, index, own.is === 'waiting' ? moved(own, away) : { ...own, dueAt: own.dueAt + away })
+    putNode(draft, index, own.is === 'waiting' ? moved(own, away, draft.lastAt) : { ...own, dueAt: own.dueAt + away })
   }
+  // Nor are peers that it gave up, or whoever called it.
+  delete draft.lostPeers
+  delete draft.origin
   rest(draft)
 }
 
 /** The same wait, later, and without what belongs to the source. */
-function moved(before: Waiting, away: number): Waiting {
+function moved(before: Waiting, away: number, at: number): Waiting {
   const { halted } = before
   const shifted = {
     ...before,
@@ -52,7 +55,7 @@ function moved(before: Waiting, away: number): Waiting {
     case 'agent':
       return { ...later, invocation: { ...later.invocation, inherited: true } }
     case 'workers':
-      return { ...later, workers: orphaned(later.workers), ...movedHold(later.hold, away) }
+      return { ...later, workers: orphaned(later.workers, at), ...movedHold(later.hold, away) }
     case 'gate': {
       const held = { ...later, ...movedHold(later.hold, away) }
       if (held.point === 'tool') return { ...held, invocation: { ...held.invocation, inherited: true } }

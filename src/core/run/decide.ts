@@ -22,17 +22,15 @@
 import { tellBudget, withPolicies } from '../budget/decide.js'
 import type { Decision } from '../decider.js'
 import { childEnded, childRefused, childStarted, childWaits } from '../handoff/decide.js'
+import { peerHeard, peerLetGo, peerSilent } from '../handoff/peer.js'
+import { isOfPeer, peerWhileStopping } from '../handoff/peer-stopping.js'
 import { REPLAY_ASKS_NOBODY, resolve } from '../interrupt/decide.js'
-import { briefed } from '../invocation/decide.js'
 import { loseCalls } from '../invocation/lifecycle.js'
-import { modelAnswered, modelLost, modelReasoned } from '../invocation/model-call.js'
-import { toolAnswered } from '../invocation/tool-call.js'
-import { journalUsed } from '../journal/decide.js'
+import { workHeard } from '../invocation/work-heard.js'
 import { hasPlace } from '../journal/effects.js'
 import { failure, type Refusal, refuse } from '../problem.js'
 import { isReplay } from '../replay/events.js'
 import type { ReplayGuide } from '../replay/guide.js'
-import { divergeAtRefusal } from '../replay/refusal.js'
 import { isoTime } from '../time.js'
 import { misplaced } from '../verification/attempt.js'
 import { inspected } from '../verification/decide.js'
@@ -295,6 +293,13 @@ function applyToNode(
     }
     case 'ChildWaits':
       return childWaits(context, input)
+    case 'PeerSilent':
+      peerSilent(context, input)
+      return
+    case 'PeerHeard':
+      return peerHeard(context, input)
+    case 'PeerLetGo':
+      return peerLetGo(context, input)
     case 'SourceMissing': {
       const planNode = waiting(context, input.nodeId, input.since)
       if (!planNode) return
@@ -321,7 +326,7 @@ function applyToNode(
     case 'JournalUsed':
     case 'RefusalDiverged': {
       const planNode = waiting(context, input.nodeId, input.since)
-      if (planNode) applyToWork(context, planNode, input)
+      if (planNode) workHeard(context, planNode, input)
       return
     }
     case 'EffectAnswered': {
@@ -337,32 +342,6 @@ function applyToNode(
 
 const isAtExit = (node: NodeState): boolean => node.is === 'waiting' && node.on === 'gate' && node.point === 'run'
 
-type AtWork = 'AgentBriefed' | 'ModelReasoned' | 'ModelAnswered' | 'ModelLost' | 'ToolAnswered'
-
-/** What an agent's work, or a look into the journal, has brought. */
-function applyToWork(
-  context: DecisionContext,
-  planNode: PlanNode,
-  input: Asked<AtWork | 'JournalUsed' | 'RefusalDiverged'>,
-): void {
-  switch (input.type) {
-    case 'AgentBriefed':
-      return briefed(context, planNode, input)
-    case 'ModelReasoned':
-      return modelReasoned(context, planNode, input)
-    case 'ModelAnswered':
-      return modelAnswered(context, planNode, input)
-    case 'ModelLost':
-      return modelLost(context, planNode, input)
-    case 'ToolAnswered':
-      return toolAnswered(context, planNode, input)
-    case 'JournalUsed':
-      return journalUsed(context, planNode, input)
-    case 'RefusalDiverged':
-      return divergeAtRefusal(context, planNode, input.told)
-  }
-}
-
 /** A stopping run only waits for its children to end. */
 function applyWhileStopping(
   context: DecisionContext,
@@ -371,6 +350,9 @@ function applyWhileStopping(
 ): void {
   if (input.type === 'ChildEnded') {
     const planNode = verifierEnded(context, input) ?? childEnded(context, input)
+    if (planNode) childStopped(context, planNode.index, request)
+  } else if (isOfPeer(context, input)) {
+    const planNode = peerWhileStopping(context, input)
     if (planNode) childStopped(context, planNode.index, request)
   } else if (input.type === 'SourceMissing') {
     const index = context.plan.indexOf.get(input.nodeId)

@@ -8,6 +8,7 @@ import { STEPS_PER_BYTE, WORK_LIMITS, type WorkLimits } from '../work-limits.js'
 import type { Plan } from '../workflow/plan.js'
 import type { Recorded, RunEvent } from './events.js'
 import { evolve } from './evolve.js'
+import { dueToForeign, NAME_A_HOST } from '../handoff/foreign-cause.js'
 import type { FileConflict, RecordedInput } from './input.js'
 import type { Active, RunState } from './state.js'
 
@@ -95,12 +96,20 @@ export class DecisionContext {
 
   /** Decides one event and returns its sequence. */
   emit(event: RunEvent): number {
-    return this.guide === undefined ? this.#append(event) : this.#retell(this.guide, () => event)
+    const told = this.#due(event)
+    return this.guide === undefined ? this.#append(told) : this.#retell(this.guide, () => told)
   }
 
   /** The same for an event that names its own sequence. */
   emitNumbered(event: (sequence: number) => RunEvent): number {
-    return this.guide === undefined ? this.#append(event(this.#next)) : this.#retell(this.guide, event)
+    const told = (sequence: number) => this.#due(event(sequence))
+    return this.guide === undefined ? this.#append(told(this.#next)) : this.#retell(this.guide, told)
+  }
+
+  /** P14: the first event that can name another host names the one that this run is due to. */
+  #due(event: RunEvent): RunEvent {
+    const origin = this.state.phase === 'active' ? this.state.origin : undefined
+    return origin !== undefined && NAME_A_HOST.includes(event.type) ? dueToForeign(origin, event) : event
   }
 
   #retell(guide: ReplayGuide, event: (sequence: number) => RunEvent): number {
@@ -135,7 +144,7 @@ export class DecisionContext {
 
   #append(event: RunEvent): number {
     const sequence = this.#next
-    const { type, nodeId, payload, secret, cause } = event
+    const { type, nodeId, payload, secret, cause, foreignCause } = event
     const input = this.heard
     // Every event has the same shape, present or not: this is the hottest line of the host.
     const recorded = {
@@ -148,6 +157,7 @@ export class DecisionContext {
       secret,
       cause,
       input,
+      foreignCause,
     } as Recorded
     this.heard = undefined
     this.events.push(recorded)

@@ -1,5 +1,6 @@
 import type { Ceilings } from '../budget/budget.js'
 import { handoffEffects } from '../handoff/effects.js'
+import { type CancelPeer, lettingGo, type StartPeer, type WatchPeer } from '../handoff/peer-effects.js'
 import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
 import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
 import type { Exchange } from '../invocation/exchange.js'
@@ -71,6 +72,9 @@ export type Effect =
       readonly worker: number
       readonly childRunId: string
     }
+  | StartPeer
+  | WatchPeer
+  | CancelPeer
   /** Find out about a result what the host can find out by itself. */
   | {
       readonly kind: 'gather-evidence'
@@ -175,6 +179,7 @@ export function pending({ plan, limits }: Outlook, state: RunState): readonly Ef
     const node = nodeAt(state, index)
     if (node.is === 'waiting') effects.push(...owedTo({ plan }, state, planNodeAt(plan, index), node))
   }
+  effects.push(...lettingGo(state))
   return effects
 }
 
@@ -210,12 +215,14 @@ function owedByHost(state: Active, { node: { id: nodeId } }: PlanNode, node: OnH
   return [{ kind: 'call-provider', nodeId, since, ...asked }]
 }
 
+/** What is owed until another run, or another host, has come so far: looking again now and then is enough. */
+export const isWatching = ({ kind }: Effect): boolean =>
+  kind === 'watch-child' || kind === 'watch-peer' || kind === 'cancel-peer'
+
 /** When the run must be looked at again even if nobody says so; null when it has ended. */
 export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number | null {
   if (state.phase !== 'active') return null
-  const effects = pending(rules, state).map(effect =>
-    effect.kind === 'watch-child' ? state.lastAt + CHILD_RECHECK_MS : WAKE_NOW,
-  )
+  const effects = pending(rules, state).map(effect => (isWatching(effect) ? state.lastAt + CHILD_RECHECK_MS : WAKE_NOW))
   return Math.min(nextTimer(rules, state), ...effects)
 }
 

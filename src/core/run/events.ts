@@ -1,6 +1,7 @@
 import type { BudgetCap, BudgetPolicy, Ceilings } from '../budget/budget.js'
 import type { BudgetFact } from '../budget/events.js'
 import type { HandoffRecorded, HandoffSecret } from '../handoff/events.js'
+import type { PeerTold, Silence } from '../handoff/peer-work.js'
 import type {
   ApprovalReceived,
   ApprovalRequested,
@@ -23,6 +24,7 @@ import type { OrchestratorDecision } from '../supervisor/decision.js'
 import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/events.js'
 import type { GateFact } from '../verification/events.js'
 import type { BoundGate } from '../verification/gate.js'
+import type { ForeignParent } from '../handoff/foreign-cause.js'
 import type { RecordedInput } from './input.js'
 
 /**
@@ -55,6 +57,11 @@ export type RunEvent =
   | BudgetFact
   | JournalFact
   | NodeFact<'assay.child.status', { nodeId: string; childRunId: string; status: RunStatus }>
+  /** A peer that has work of this run in hand does not answer; it answers again; it is given up; its run is at rest. */
+  | NodeFact<'assay.peer.silent', PeerTold & { reason: Silence }>
+  | NodeFact<'assay.peer.heard', PeerTold>
+  | NodeFact<'assay.peer.lost', PeerTold & { reason: Silence }>
+  | NodeFact<'assay.peer.released', PeerTold>
   | NodeFact<'interrupt.requested', InterruptRequested, InterruptSecret>
   | NodeFact<'approval.requested', ApprovalRequested>
   | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>
@@ -109,7 +116,9 @@ export type RunStarted = {
   unsetInputs?: readonly string[]
   /** What the principal may do here at most, where the parent narrowed it (R-ATTEST-6). */
   principalScope?: readonly string[]
-  /** How many ancestors this run has; bounds recursion through sub-workflows. */
+  /** The run of another host that has started it. */
+  foreignParent?: ForeignParent
+  /** How many ancestors this run has, on whichever hosts; bounds recursion through sub-workflows. */
   depth?: number
   /** What of its parent's budget it may spend. */
   grant?: Ceilings
@@ -282,6 +291,8 @@ export type Fact<Type extends string, Payload, Secret = never> = {
   readonly secret?: Secret
   /** Sequence, in the same run, of the event that led to this one. */
   readonly cause?: number
+  /** Id of the event of another host that did, in its place; the payload names the host (R-XHOST-2). */
+  readonly foreignCause?: string
 }
 
 export type NodeFact<Type extends string, Payload, Secret = never> = Fact<Type, Payload, Secret> & {

@@ -1,4 +1,4 @@
-import { evolveWorkers, PENDING } from '../handoff/evolve.js'
+import { evolveWorkers, lostPeer, PENDING } from '../handoff/evolve.js'
 import { evolveQuestion, halted, released } from '../interrupt/evolve.js'
 import { evolveInvocation } from '../invocation/evolve.js'
 import { moveAnchors } from '../journal/evolve.js'
@@ -30,6 +30,13 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
     case 'core.workflowChain.event':
     case 'assay.child.status':
       return ofWorker(draft, planNode, before, event)
+    case 'assay.peer.silent':
+    case 'assay.peer.heard':
+    case 'assay.peer.lost':
+      return ofPeer(draft, planNode, before, event)
+    case 'assay.peer.released':
+      draft.lostPeers = (draft.lostPeers ?? []).filter(({ lost }) => lost !== event.cause)
+      return
     case 'agent.handoff':
       draft.agentId = event.payload.toAgentId
       return
@@ -140,6 +147,22 @@ function ofWorker(
       latest: { target: event.payload.childRunId ?? '', sequence: event.cause ?? event.sequence },
     })
   rest(draft)
+}
+
+/** Those that were lost longest ago are let go of, should there be so many. */
+const MOST_LOST = 100
+
+function ofPeer(
+  draft: Draft,
+  planNode: PlanNode,
+  before: NodeState,
+  event: Of<'assay.peer.silent' | 'assay.peer.heard' | 'assay.peer.lost'>,
+): void {
+  if (before.is !== 'waiting' || before.on !== 'workers') return
+  const lost = event.type === 'assay.peer.lost' ? lostPeer(before.workers, event, event.cause) : undefined
+  if (lost) draft.lostPeers = [...(draft.lostPeers ?? []), lost].slice(-MOST_LOST)
+  putNode(draft, planNode.index, { ...before, workers: evolveWorkers(planNode, before.workers, event) })
+  if (lost) rest(draft)
 }
 
 function ofAgent(draft: Draft, index: number, before: NodeState, event: Recorded): void {

@@ -10,6 +10,7 @@ import { type Plan, planNodeOf } from '../workflow/plan.js'
 import { type Draft, putNode } from './draft.js'
 import type { Recorded, RunStarted, RunStartedSecret } from './events.js'
 import { evolveNode, IDLE } from './evolve-node.js'
+import type { ForeignEvent } from '../handoff/foreign-cause.js'
 import { rest } from './idle-time.js'
 import { type Active, type Ended, type NodeState, nodeAt, outlasting, type RunOutcome, type RunState } from './state.js'
 
@@ -21,6 +22,7 @@ export function evolve(plan: Plan, state: RunState, event: Recorded): RunState {
   const outcome = outcomeOf(event)
   if (outcome) return end(state, event, outcome)
   const draft: Draft = { ...state, next: event.sequence + 1, lastAt: event.at }
+  if (event.foreignCause !== undefined && draft.origin?.eventId === event.foreignCause) delete draft.origin
   const { nodeId } = event
   const planNode =
     nodeId === undefined ? undefined : (planNodeOf(plan, nodeId) ?? absent(`node "${nodeId}" in the plan`))
@@ -149,11 +151,14 @@ function begin(
     gaveUp: [],
   }
   if (fork) draft.fork = fork
+  if (started.foreignParent) draft.origin = originIn(started.foreignParent)
   if (secret?.withheld) draft.withheld = secret.withheld
   if (secret?.journal) draft.journal = secret.journal
   if (secret?.gates) draft.gated = { gates: secret.gates, slots: {}, reworks: 0, feedback: {}, costs: {} }
   return draft
 }
+
+const originIn = ({ hostId, eventId }: ForeignEvent): ForeignEvent => ({ hostId, eventId })
 
 /** Every run passes here: what is left is made once and filled up, not copied. */
 const end = (state: Active, event: Recorded, outcome: RunOutcome): Ended =>

@@ -2,12 +2,14 @@ import type { Spend } from '../budget/budget.js'
 import type { Brief, ModelLacks, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
 import type { Anchors, EntriesRead, EntryMade } from '../journal/entry.js'
 import type { Places } from '../journal/place.js'
+import type { Silence } from '../handoff/peer-work.js'
 import type { Json, JsonObject } from '../json.js'
 import type { Failure } from '../problem.js'
 import type { ReplayDivergedAtRefusal } from '../replay/events.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ProbeResult } from '../verification/voting/judgement.js'
 import type { TrackRecord } from '../verification/voting/licence.js'
+import type { ForeignEvent } from '../handoff/foreign-cause.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
@@ -132,6 +134,9 @@ export type EffectOutcome =
       readonly prompts?: readonly string[]
       /** It says itself that it has not reached its goal. */
       readonly goalSatisfied?: false
+      /** Of a peer's run: the event of its end there, and what the peer says that it has cost. */
+      readonly foreign?: ForeignEvent
+      readonly claimed?: Partial<Spend>
     }
   | {
       readonly type: 'AgentBriefed'
@@ -203,6 +208,18 @@ export type EffectOutcome =
         | { ok: true; output: JsonObject; entry?: EntryMade; read?: EntriesRead }
         | { ok: false; error: Failure }
     }
+  /** A try to reach the peer that a piece of work was handed to has failed; `began` is its `dispatch.began`. */
+  | {
+      readonly type: 'PeerSilent'
+      readonly nodeId: string
+      readonly began: number
+      readonly reason: Silence
+      /** How long silence may last, by this host's configuration. */
+      readonly lostAfterMs: number
+    }
+  | { readonly type: 'PeerHeard'; readonly nodeId: string; readonly began: number }
+  /** The run of a hand-off that was given up is at rest; `lost` is its `assay.peer.lost`. */
+  | { readonly type: 'PeerLetGo'; readonly nodeId: string; readonly lost: number }
   /** A child waits for someone, or no longer does. */
   | { readonly type: 'ChildWaits'; readonly nodeId: string; readonly childRunId: string; readonly status: RunStatus }
   /** A replay has come to a wait of which its source recorded no outcome. */

@@ -1,6 +1,7 @@
 /** The run's states and invariants stand at the head of `decide.ts`, those of a node at the head of `node-lifecycle.ts`. */
 
 import type { BudgetDimension, Ceilings, Spend } from '../budget/budget.js'
+import type { LostPeer } from '../handoff/peer-work.js'
 import type { Asked } from '../interrupt/state.js'
 import type { Brief, ModelName } from '../invocation/brief.js'
 import type { Places } from '../journal/place.js'
@@ -11,6 +12,7 @@ import type { Fork } from '../replay/events.js'
 import type { Orchestrator } from '../supervisor/state.js'
 import type { Gated } from '../verification/state.js'
 import type { Against, DrainPolicy, RunStarted, RunStatus, StopRequested } from './events.js'
+import type { ForeignEvent } from '../handoff/foreign-cause.js'
 import { type CallAccount, questionOf, type Waiting, workersOf } from './waiting.js'
 
 /** A run as its log tells it. Each member carries only its own data; its status on the wire is `statusOf`. */
@@ -89,6 +91,10 @@ export type RunBase = {
   readonly gated?: Gated
   /** Where it stands in memory and workspace; absent where it can touch neither. */
   readonly journal?: Places
+  /** What it is due to on another host, until an event has told that. */
+  readonly origin?: ForeignEvent
+  /** Work at peers that was given up, and whose runs there are not known to be at rest. */
+  readonly lostPeers?: readonly LostPeer[]
 }
 
 /** What of a run outlasts its end: all that is read of an ended run. A field that is new must be judged here. */
@@ -125,6 +131,8 @@ const OUTLASTS_END = {
   gaveUp: false,
   gated: true,
   journal: true,
+  origin: false,
+  lostPeers: false,
 } as const satisfies { readonly [Field in keyof Required<RunBase>]: boolean }
 
 type Fields = typeof OUTLASTS_END

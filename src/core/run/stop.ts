@@ -1,3 +1,4 @@
+import type { WorkerState } from '../handoff/state.js'
 import { closeInvocation } from '../invocation/lifecycle.js'
 import { isReplay } from '../replay/events.js'
 import { planNodeAt } from '../workflow/plan.js'
@@ -62,7 +63,9 @@ function holdsChild(context: DecisionContext, index: number): boolean {
   const node = nodeAt(context.active, index)
   if (isReplay(context.active) && !context.isRetelling) return false
   const isRunning = (child: { readonly is: string }) => child.is === 'running'
+  // A peer that is being asked may have begun already.
+  const mayRun = (child: WorkerState) => isRunning(child) || (child.is === 'dispatching' && child.beganAt !== undefined)
   // Whether workers may go on is the node's to say; verifiers have nothing left to judge.
   const { propagateCancellation } = planNodeAt(context.plan, index).node.config
-  return verifiersIn(node).some(isRunning) || (propagateCancellation !== false && workersOf(node).some(isRunning))
+  return verifiersIn(node).some(isRunning) || (propagateCancellation !== false && workersOf(node).some(mayRun))
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../json.js'
-import { WORK_ID } from '../names.js'
+import { WORKER_ID } from '../names.js'
 
 const confidence = { type: 'number', minimum: 0, maximum: 1 }
 const text = { type: 'string', minLength: 1 }
 /** A model that misspells a worker is asked again; past this schema nobody asks it. */
-const worker = { type: 'string', maxLength: 256, pattern: WORK_ID }
+const worker = { type: 'string', maxLength: 256, pattern: WORKER_ID }
 
 const kind = (name: string, properties: JsonObject, required: readonly string[] = []): JsonObject => ({
   type: 'object',

@@ -2,7 +2,7 @@ import { type TProperties, Type } from 'typebox'
 import { isObject, type Json, type JsonObject } from '../json.js'
 import { Closed, DistinctBy, Flag, ListOf, May, NumberFrom } from '../schema/kinds.js'
 import { schemaProblems } from '../schema/problems.js'
-import { Anything, SchemaField, SomeText, WorkIdField } from '../workflow/fields.js'
+import { Anything, SchemaField, SomeText, WorkerIdField } from '../workflow/fields.js'
 
 /** What an orchestrator may decide in one turn (contract agents §3.2). */
 export type OrchestratorDecision =
@@ -56,7 +56,7 @@ const Question = Closed({ id: SomeText(), question: SomeText(), schema: May(Sche
 export const DecisionSchema = Type.Union(
   [
     Kind('next-worker', {
-      nextWorkerIds: ListOf(WorkIdField(), 1, MAX_WORKERS, { description: 'Who works next, in this order' }),
+      nextWorkerIds: ListOf(WorkerIdField(), 1, MAX_WORKERS, { description: 'Who works next, in this order' }),
       confidence,
     }),
     Kind('terminate', {

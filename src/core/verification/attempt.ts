@@ -1,4 +1,5 @@
 import { termsFor } from '../handoff/mapping.js'
+import { peerWorkOf } from '../handoff/peer-work.js'
 import { handedTo, handoffOf } from '../handoff/state.js'
 import { type Json, own, sameJson } from '../json.js'
 import { carriesSecret, MASK, maskWithin, secretsIn, secretsOf } from '../run/redaction.js'
@@ -57,7 +58,10 @@ export function subjectOf(node: NodeState): StagedSubject | undefined {
   const { childRunId: target, ended: sequence, outputs: result, cleared = [], agents = [] } = ended
   const workerId = handedTo(handed, worker)
   const who = { worker, workerId, occurrence: occurrenceOf(handed.wait.workers, worker) }
-  return { point: 'harvest', ...who, target, sequence, result, cleared, actors: [workerId, ...agents] }
+  // P10: who works at a peer cannot be known; the peer answers for them.
+  const peer = peerWorkOf(workerId)?.peer
+  const actors = [workerId, ...(peer === undefined ? [] : [`peer:${peer}`]), ...agents]
+  return { point: 'harvest', ...who, target, sequence, result, cleared, actors }
 }
 
 /** The call whose result is before its gates. */

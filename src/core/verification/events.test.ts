@@ -21,6 +21,7 @@ type OpenFields = GateFact extends infer Each ? (Each extends GateFact ? OpenFie
 /** All else is a number, a flag or one of a few words. A field that is added does not compile until it is named here. */
 const OPEN: { readonly [Name in OpenFields]: 'id' | 'hash' | 'code' | 'key of the gate' } = {
   agentId: 'id',
+  causationHostId: 'id',
   childRunId: 'id',
   contextHash: 'hash',
   criteria: 'key of the gate',

@@ -150,6 +150,8 @@ export type AgentVerified = {
   verdict: 'pass' | 'fail' | 'revise'
   criteria?: readonly string[]
   confidence?: number
+  /** Of what a peer brought: the host at which it came to be. */
+  causationHostId?: string
 }
 
 export type VerifiedSecret = {

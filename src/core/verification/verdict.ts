@@ -1,7 +1,8 @@
 import type { Json } from '../json.js'
 import type { DecisionContext } from '../run/decision-context.js'
+import type { ForeignEvent } from '../handoff/foreign-cause.js'
 import { nodeAt } from '../run/state.js'
-import { gatingIn } from '../run/waiting.js'
+import { gatingIn, workersOf } from '../run/waiting.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { Gate } from './gate.js'
 import type { PassLabel } from './label.js'
@@ -34,6 +35,7 @@ export function tellVerdict(
   const { gate } = boundGateAt(context.active, gating.gate)
   const { target, attempt, resultHash, subject } = gating
   const isSelf = isSelfJudged(context, planNode, gating)
+  const foreign = foreignSubject(context, planNode, subject)
   const record = gatingIn(nodeAt(context.active, planNode.index))?.rendered
   return context.emit({
     type: 'agent.verified',
@@ -45,6 +47,7 @@ export function tellVerdict(
       // R-VERIFY-8
       criteria: [...judgedIn(gating), ...(isSelf ? ['self-verification'] : []), ...keys],
       ...(confidence === undefined ? {} : { confidence }),
+      ...(foreign ? { causationHostId: foreign.hostId } : {}),
     },
     secret: {
       gateId: gate.gate_id,
@@ -56,8 +59,14 @@ export function tellVerdict(
       ...(why === undefined ? {} : { why }),
       ...(asked === undefined ? {} : { asked }),
     },
-    cause: subject,
+    ...(foreign ? { foreignCause: foreign.eventId } : { cause: subject }),
   })
+}
+
+/** P12: what a peer brought came to be there. */
+function foreignSubject({ active }: DecisionContext, { index }: PlanNode, subject: number): ForeignEvent | undefined {
+  const worker = workersOf(nodeAt(active, index)).find(one => one.is === 'completed' && one.ended === subject)
+  return worker?.is === 'completed' ? worker.foreign : undefined
 }
 
 /** Where nobody was asked, because evidence was enough, nobody else is named for it. */

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from 'typebox'
 import type { Json } from '../json.js'
-import { LONGEST_AGENT_ID, patternOf, WORK_ID, WORK_ID_RULE } from '../names.js'
+import { LONGEST_AGENT_ID, patternOf, WORKER_ID, WORKER_ID_RULE } from '../names.js'
 import { type Annotations, AnyObject, MapOf, Matching, Milliseconds, Text } from '../schema/kinds.js'
 
 /** What configurations of nodes are made of, besides what every document is made of. */
@@ -31,8 +31,9 @@ export const PartField = (what: string, more: Annotations = {}) =>
     ...more,
   })
 
-export const WorkIdField = (more: Annotations = {}) =>
-  Type.String({ pattern: WORK_ID, maxLength: LONGEST_AGENT_ID, 'x-must-be': WORK_ID_RULE, ...more })
+/** Whom work is handed to. */
+export const WorkerIdField = (more: Annotations = {}) =>
+  Type.String({ pattern: WORKER_ID, maxLength: LONGEST_AGENT_ID, 'x-must-be': WORKER_ID_RULE, ...more })
 
 /** Names of variables by names of variables. */
 export const VariableMap = (what: string, more: Annotations = {}) =>

@@ -8,6 +8,7 @@ import type { Agents, Vault } from '../ports/agents.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { Log } from '../ports/log.js'
+import type { Peers } from '../ports/peers.js'
 import type { Performer } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
@@ -17,6 +18,7 @@ import type { Plans } from '../runtime/plans.js'
 import type { LoadedRun, RunCache } from '../runtime/run-cache.js'
 import type { Input, RunWriter, SubmitOptions } from '../runtime/run-writer.js'
 import type { ClaimDisposition } from './once.js'
+import type { PeerTries } from './peer-tries.js'
 
 /** What the performers of effects share. */
 export type EffectContext = {
@@ -44,6 +46,10 @@ export type EffectContext = {
   /** Whether a model is asked only once what it was asked before. */
   readonly reuseAnswers: boolean
   readonly rules: (plan: Plan) => Rules
+  readonly peers: Peers
+  readonly tries: PeerTries
+  /** Has a run looked at, as whoever has news of it may. */
+  readonly wake: (runId: string) => void
   /** For whatever a run may owe again and again at once: each decision is a turn, and runs take turns. */
   readonly turns: TurnTaking
 }

@@ -81,14 +81,14 @@ async function settle({ store, unstored }: Claims, id: string): Promise<void> {
 }
 
 /** Contract core §4: at least 24 hours for responses, 14 days for effects. */
-const RECEIPTS_KEPT_MS = 2 * 24 * 3_600_000
+const RESPONSES_KEPT_MS = 2 * 24 * 3_600_000
 const INVOCATIONS_KEPT_MS = 14 * 24 * 3_600_000
 
 /** What was kept to recognise repetitions goes when no repetition can come any more. */
 export async function forgetRepetitions(
-  store: Pick<Store, 'purgeReceipts' | 'purgeEffects'>,
+  store: Pick<Store, 'purgeResponses' | 'purgeEffects'>,
   now: number,
 ): Promise<void> {
-  await store.purgeReceipts(now - RECEIPTS_KEPT_MS)
+  await store.purgeResponses(now - RESPONSES_KEPT_MS)
   await store.purgeEffects(now - INVOCATIONS_KEPT_MS)
 }

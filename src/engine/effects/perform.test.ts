@@ -12,6 +12,7 @@ import { performEffect } from './perform.js'
 
 const READ = tool('mcp:files.read')
 const worked = () => works(given(subFlow()).start({}, undefined, [gateAt('a', 'phase_exit')]), 'child-1', { x: 1 })
+const atPeer = () => given(scripted([next('peer:beta/x'), terminate])).start()
 const handed = () => given(scripted([next('x'), terminate])).start()
 
 /** A run that is owed an effect of each kind; the compiler asks for one of every kind there is. */
@@ -19,6 +20,9 @@ const OWED: { readonly [Kind in Exclude<Effect['kind'], 'replay'>]: () => Scenar
   'start-child': handed,
   'watch-child': () => begins(handed(), 'child-0'),
   'cancel-child': () => begins(handed(), 'child-0').when({ type: 'CancelRun', by: 'p' }),
+  'start-peer': atPeer,
+  'watch-peer': () => begins(atPeer(), 'peer:beta/r1'),
+  'cancel-peer': () => begins(atPeer(), 'peer:beta/r1').when({ type: 'CancelRun', by: 'p' }),
   'gather-evidence': worked,
   'call-provider': () => given(loopOf({ prompt: 'lead', provider: 'p' })).start(),
   'check-schema': () =>

@@ -5,14 +5,17 @@ import { callModel } from './call-model.js'
 import { callProvider } from './call-provider.js'
 import { callTool } from './call-tool.js'
 import { cancelChild } from './cancel-child.js'
+import { cancelPeer } from './cancel-peer.js'
 import { checkSchema } from './check-schema.js'
 import type { EffectContext, PerformEffect } from './effect-context.js'
 import { gatherEvidence } from './gather-evidence.js'
 import { prepareAgent } from './prepare-agent.js'
 import { replay } from './replay.js'
 import { performStartChild } from './start-child.js'
+import { startPeer } from './start-peer.js'
 import { useJournal } from './use-journal.js'
 import { watchChild } from './watch-child.js'
+import { watchPeer } from './watch-peer.js'
 
 /**
  * The one door through which a run reaches the world. R-REPLAY-12: for a replay it is shut, whatever the effect. The
@@ -36,6 +39,12 @@ export async function performEffect(
       return watchChild(context, run, effect, signal)
     case 'cancel-child':
       return cancelChild(context, run, effect, signal)
+    case 'start-peer':
+      return startPeer(context, run, effect, signal)
+    case 'watch-peer':
+      return watchPeer(context, run, effect, signal)
+    case 'cancel-peer':
+      return cancelPeer(context, run, effect, signal)
     case 'check-schema':
       return checkSchema(context, run, effect, signal)
     case 'call-provider':

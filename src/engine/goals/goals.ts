@@ -6,7 +6,7 @@ import type { Goal, GoalState } from '../../core/goal/state.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { kindOfId, streamId, streamWorkflow } from '../../core/standing/stream.js'
 import type { Answer, CreateRun, GoalAdmin, GoalQuery, InspectedRun, NewGoal } from '../api.js'
-import type { Receipt } from '../ports/receipts.js'
+import type { RememberedResponse } from '../ports/remembered-responses.js'
 import { inspectedRun } from '../runtime/run-writer.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { Put } from '../standing/stream-kind.js'
@@ -31,7 +31,7 @@ class Goals implements GoalAdmin {
     private readonly deps: GoalDeps,
   ) {}
 
-  async create(wanted: NewGoal, receipt?: (goal: Goal) => Receipt): Promise<Answer<Goal>> {
+  async create(wanted: NewGoal, response?: (goal: Goal) => RememberedResponse): Promise<Answer<Goal>> {
     const { owner, completion, continuation, bounds, breaker = BREAKER, ...others } = wanted
     const problem = await this.#judgeProblem(owner.tenant, completion)
     if (problem) return { ok: false, refusal: problem }
@@ -48,7 +48,7 @@ class Goals implements GoalAdmin {
       continuation,
       ...others,
     }
-    return goalIn(await this.writer.create(goalId, owner.tenant, () => ({ input }), remembered(receipt)))
+    return goalIn(await this.writer.create(goalId, owner.tenant, () => ({ input }), remembered(response)))
   }
 
   async find(tenant: string, goalId: string): Promise<Goal | undefined> {
@@ -83,12 +83,12 @@ class Goals implements GoalAdmin {
     tenant: string,
     goalId: string,
     command: 'pause' | 'resume' | 'abandon',
-    receipt?: (goal: Goal) => Receipt,
+    response?: (goal: Goal) => RememberedResponse,
   ): Promise<Answer<Goal> | undefined> {
     const refusal = command === 'resume' ? await this.#stillAsked(tenant, goalId) : undefined
     if (refusal) return { ok: false, refusal }
     const types = { pause: 'PauseGoal', resume: 'ResumeGoal', abandon: 'AbandonGoal' } as const
-    return this.#put(tenant, goalId, { type: types[command] }, receipt)
+    return this.#put(tenant, goalId, { type: types[command] }, response)
   }
 
   async run(tenant: string, goalId: string): Promise<Answer<{ goal: Goal; runId: string }> | undefined> {
@@ -127,10 +127,10 @@ class Goals implements GoalAdmin {
     tenant: string,
     goalId: string,
     input: GoalInput,
-    receipt?: (goal: Goal) => Receipt,
+    response?: (goal: Goal) => RememberedResponse,
   ): Promise<Answer<Goal> | undefined> {
     if (kindOfId(goalId) !== 'goal') return undefined
-    const answer = await this.writer.submit(goalId, { tenant, put: () => ({ input }) }, remembered(receipt))
+    const answer = await this.writer.submit(goalId, { tenant, put: () => ({ input }) }, remembered(response))
     return answer && goalIn(answer)
   }
 
@@ -175,5 +175,5 @@ function goalIn(answer: StandingAnswer<GoalState>): Answer<Goal> {
   return { ok: true, value: state }
 }
 
-const remembered = (receipt: ((goal: Goal) => Receipt) | undefined) =>
-  receipt && (({ state }: { readonly state: GoalState }) => receipt(state as Goal))
+const remembered = (response: ((goal: Goal) => RememberedResponse) | undefined) =>
+  response && (({ state }: { readonly state: GoalState }) => response(state as Goal))

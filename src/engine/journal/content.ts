@@ -1,8 +1,10 @@
-import { withoutCredentials } from '../../core/credentials.js'
-import { type Refusal, refuse } from '../../core/problem.js'
+import type { Refusal } from '../../core/problem.js'
 import { sha256 } from '../../digest.js'
 import type { Vault } from '../ports/agents.js'
+import type { TurnTaking } from '../../timing/turns.js'
 import type { Content } from '../ports/journal.js'
+import type { PieceStore } from '../ports/pieces.js'
+import { isSafeAsBytes, SECRET_INSIDE } from './masking.js'
 
 /**
  * How words get into the journal and out of it. Whoever writes there, an agent, a node or a key, comes through here: what
@@ -32,7 +34,7 @@ export async function keepText(
   const redacted = deps.redact.text(text)
   const body = Buffer.from(redacted)
   if (!plain) return told(await sealed(deps, about, body), body.length)
-  return told({ ...about, body, text: searchable(redacted), sealed: false }, body.length)
+  return told({ ...about, body, text: searchable(redacted), sealed: false, pieces: 0 }, body.length)
 }
 
 /** R-MEM-15: tags are stored as they are told, so they are redacted like content. */
@@ -53,19 +55,11 @@ export async function keepFile(
   const text = textOfBytes(body)
   if (text !== undefined) return keepText(deps, { ...about, text, plain: false })
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.length)
-  const seen = bytes.toString('latin1')
-  // What only looks like a credential is there by chance in enough files.
-  if (deps.redact.text(seen) !== withoutCredentials(seen)) return SECRET_INSIDE
+  if (!isSafeAsBytes(deps.redact, bytes)) return SECRET_INSIDE
   return told(await sealed(deps, about, bytes), body.length)
 }
 
 const told = (content: Content, bytes: number): KeptContent => ({ content, hash: sha256(content.body), bytes })
-
-const SECRET_INSIDE = refuse(
-  'validation_error',
-  'The file holds a secret that this host knows, and is no text in which it could be masked; take it out of the file.',
-  { field: 'content' },
-)
 
 /** The bytes as they were before they were sealed. */
 export async function openContent({ vault }: Pick<ContentDeps, 'vault'>, content: Content): Promise<Buffer> {
@@ -74,6 +68,31 @@ export async function openContent({ vault }: Pick<ContentDeps, 'vault'>, content
   if (!content.sealed) return bytes
   return (await vault.of(tenant)).openBytes(contentId, bytes)
 }
+
+export type PieceDeps = Pick<ContentDeps, 'vault'> & { readonly store: PieceStore; readonly turns: TurnTaking }
+
+/**
+ * The same of content in pieces, one after the other, each in a turn of the tenant. It breaks off where they were destroyed
+ * meanwhile.
+ */
+export async function* openPieces(deps: PieceDeps, { tenant, contentId, pieces }: Content): AsyncGenerator<Buffer> {
+  for (let index = 0; index < pieces; index += 1) {
+    await deps.turns.room(tenant)
+    const body = await deps.store.readPiece(tenant, contentId, index)
+    if (body === undefined) throw new PieceGone(`piece ${index} of ${contentId} was destroyed while it was read`)
+    deps.turns.spent(tenant, body.length)
+    const sealedPiece = Buffer.from(body.buffer, body.byteOffset, body.length)
+    yield (await deps.vault.of(tenant)).openBytes(pieceName(contentId, index), sealedPiece)
+  }
+}
+
+/** Whoever reads a file has the beginning of it already, and is not told that this is all. */
+class PieceGone extends Error {
+  override readonly name = 'PieceGone'
+}
+
+/** What a piece is sealed under: it opens nowhere else, nor in another place of the same file. */
+export const pieceName = (contentId: string, index: number): string => `${contentId}#${index}`
 
 /** Undefined where the bytes are no text. */
 export function textOfBytes(bytes: Uint8Array): string | undefined {
@@ -93,6 +112,7 @@ const sealed = async ({ vault }: ContentDeps, about: NewContent, body: Uint8Arra
   body: (await vault.of(about.tenant)).sealBytes(about.contentId, body),
   text: null,
   sealed: true,
+  pieces: 0,
 })
 
 /** S11: no control character is stored as text; to a search each is the end of a word. */

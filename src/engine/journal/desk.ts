@@ -2,13 +2,14 @@ import type { JournalView, Space } from '../../core/journal/place.js'
 import type { Refusal } from '../../core/problem.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Content, Journal, JournalKeeping, WriteRow } from '../ports/journal.js'
+import type { PieceStore } from '../ports/pieces.js'
 import { type ContentDeps, openContent } from './content.js'
 import { type Moment, type MomentDeps, type ViewFound, viewOfRun } from './moment.js'
 
 /** What is needed to look after a tenant's memory and workspace outside of its runs. */
 export type DeskDeps = ContentDeps &
   MomentDeps & {
-    readonly store: Journal & JournalKeeping
+    readonly store: Journal & JournalKeeping & PieceStore
     readonly clock: Clock
     readonly ids: Pick<Ids, 'unique'>
   }
@@ -36,13 +37,14 @@ export async function viewNow(deps: DeskDeps, tenant: string, space: Space, scop
 export async function bytesOf(deps: DeskDeps, tenant: string, row: WriteRow): Promise<Buffer | undefined> {
   await deps.turns.room(tenant)
   const content = await contentOf(deps, tenant, row)
-  deps.turns.spent(tenant, STEPS_PER_ENTRY + row.bytes * STEPS_PER_BYTE)
+  deps.turns.spent(tenant, stepsToOpen(row))
   return content && openContent(deps, content)
 }
 
 /** To find one, and to open and redact what it says. */
 const STEPS_PER_ENTRY = 2_000
 const STEPS_PER_BYTE = 1
+export const stepsToOpen = ({ bytes }: WriteRow): number => STEPS_PER_ENTRY + bytes * STEPS_PER_BYTE
 
-const contentOf = async ({ store }: DeskDeps, tenant: string, row: WriteRow): Promise<Content | undefined> =>
+export const contentOf = async ({ store }: DeskDeps, tenant: string, row: WriteRow): Promise<Content | undefined> =>
   row.contentId === null ? undefined : store.readContent(tenant, row.contentId)

@@ -13,7 +13,15 @@ async function rig() {
   const store = new MemoryStore()
   const writes = Array.from({ length: ENTRIES }, (_, i) => {
     const body = Buffer.from(i % 2 === 0 ? 'the same s3cr3t' : `another ${i}`)
-    const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text: body.toString(), sealed: false }
+    const content = {
+      tenant: 'acme',
+      contentId: `c${i}`,
+      runId: null,
+      body,
+      text: body.toString(),
+      sealed: false,
+      pieces: 0,
+    }
     const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id: `k${i}`, op: 'put' as const, tags: ['t'] }
     return {
       ...key,

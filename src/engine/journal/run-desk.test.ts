@@ -9,7 +9,7 @@ async function rig(...ids: string[]) {
   const store = new MemoryStore()
   for (const id of ids) {
     const body = Buffer.from(id)
-    const content = { tenant: 'acme', contentId: id, runId: null, body, text: id, sealed: false }
+    const content = { tenant: 'acme', contentId: id, runId: null, body, text: id, sealed: false, pieces: 0 }
     const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id, op: 'put' as const, tags: [], at: 1 }
     const write = { ...key, expiresAt: null, content, hash: sha256(body), contentType: null, ifMatch: null }
     await store.writeOutside('acme', [write], null)
@@ -61,7 +61,7 @@ describe('what a run is shown of its files', () => {
       ['a.md', Buffer.from('text')],
       ['b.png', Buffer.from([0, 255])],
     ] as const) {
-      const content = { tenant: 'acme', contentId: id, runId: null, body, text: null, sealed: false }
+      const content = { tenant: 'acme', contentId: id, runId: null, body, text: null, sealed: false, pieces: 0 }
       const key = { space: 'workspace' as const, scope: '', ref: '', id, op: 'put' as const, tags: [], at: 1 }
       const write = { ...key, expiresAt: null, content, hash: sha256(body), contentType: 'x/y', ifMatch: null }
       await store.writeOutside('acme', [write], null)
@@ -110,7 +110,7 @@ describe('a scope that is full, and words that are looked for', () => {
     const store = new MemoryStore()
     const body = Buffer.from('snow')
     const written = Array.from({ length: 450 }, (_, i) => {
-      const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text: 'snow', sealed: false }
+      const content = { tenant: 'acme', contentId: `c${i}`, runId: null, body, text: 'snow', sealed: false, pieces: 0 }
       const key = { space: 'memory' as const, scope: 'team', ref: 'notes', id: `k${i}`, op: 'put' as const, tags: [] }
       const about = { at: 1, expiresAt: null, content, hash: sha256(body), bytes: 4, contentType: null, ifMatch: null }
       return { ...key, ...about }
@@ -135,5 +135,35 @@ describe('a scope that is full, and words that are looked for', () => {
     expect(told.splice(0)).toEqual(['acme', 200_000, 'acme', 200_000, 'acme', 50_000])
     expect(await desk.search(seat, 'memory', { query: 'snow', limit: 3 })).toMatchObject({ entries: [{}, {}, {}] })
     expect(told).toEqual(['acme', 1_000 + 3 * 4 * 10])
+  })
+
+  it('is full also with what gates hold of this run and of those above it', async () => {
+    const asked: object[] = []
+    const store = new MemoryStore()
+    store.countEntries = async (_tenant, _space, _scope, held = []) => {
+      asked.push(held)
+      return held.length === 0 ? 4 : 10
+    }
+    const settings = { maxBytes: { memory: 9, workspace: 9 }, maxEntries: { memory: 10, workspace: 9 }, fullText: true }
+    const deps = { store, vault: glassVault, redact: { text: (text: string) => text }, turns: NO_TURNS }
+    const runs = [
+      { runId: 'r', before: 7 },
+      { runId: 'above', before: 3 },
+    ]
+    const view = [{ scope: 'team', upTo: 4, runs, at: 2 }]
+    const seat = { tenant: 'acme', runId: 'r', id: 'e', desk: { memory: { scope: 'team', view } } } as never
+    const entry = { space: 'memory' as const, ref: 'notes', id: 'one more', content: 'x', tags: [] }
+    const one = { ...settings, maxEntries: { memory: 6, workspace: 9 } }
+    expect(await createRunDesk({ ...deps, settings: one }).put(seat, entry)).toEqual({
+      ok: false,
+      message: expect.stringContaining('there are 6 already'),
+    })
+    const roomy = { ...settings, maxEntries: { memory: 11, workspace: 9 } }
+    expect(await createRunDesk({ ...deps, settings: roomy }).put(seat, entry)).toMatchObject({ ok: true })
+    expect(asked).toEqual([[], runs, [], runs])
+    // So far below it, nothing that the logs can have told of fills it up.
+    const wide = { ...settings, maxEntries: { memory: 5_000, workspace: 9 } }
+    expect(await createRunDesk({ ...deps, settings: wide }).put(seat, entry)).toMatchObject({ ok: true })
+    expect(asked).toHaveLength(5)
   })
 })

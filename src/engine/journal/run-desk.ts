@@ -8,6 +8,7 @@ import type { DeskSeat, EntryShown, EntryWanted, JournalDesk, Looked, Prepared }
 import type { JournalKeeping, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
 import { type ContentDeps, holdsSecret, keepTags, keepText, openContent, textOfBytes } from './content.js'
+import { PIECE_BYTES } from './masking.js'
 import { foundInTurn, type ScopeDeps, scopePages } from './scope-pages.js'
 
 export type DeskSettings = {
@@ -138,19 +139,30 @@ async function prepared(deps: RunDeskDeps, seat: DeskSeat, wanted: EntryWanted):
   return { ok: true, entry }
 }
 
+/** That one attempt at a node can have written. */
+const MOST_IN_ATTEMPT = 1_000
+
 /** R-MEM-21: named after the effect, so whoever performs it again, and a replay, which is told of it, name it so, too. */
 const newName = ({ runId, id }: DeskSeat): string => `${runId}:${id.slice(0, 12)}`
 
-/** What has expired leaves room, and is looked for only then. What others write meanwhile may go a little beyond. */
+/**
+ * What is held before gates counts too, that of this run and of those above it. What has expired leaves room, and is looked for
+ * only then. What others write meanwhile may go a little beyond.
+ */
 async function isFull(deps: RunDeskDeps, { tenant, desk }: DeskSeat, space: Space): Promise<boolean> {
   const { store, settings } = deps
   const limit = settings.maxEntries[space]
   const [reach] = desk[space]?.view ?? []
   if (reach === undefined) return false
-  const { scope, at } = reach
-  if ((await store.countEntries(tenant, space, scope)) < limit) return false
+  const { scope, at, runs } = reach
+  const published = await store.countEntries(tenant, space, scope)
+  // No run has told of more writes than its log has events.
+  if (published + runs.reduce((sum, { before }) => sum + before, MOST_IN_ATTEMPT) < limit) return false
+  const held = (await store.countEntries(tenant, space, scope, runs)) - published
+  if (published + held < limit) return false
   const now = { scope, upTo: Number.MAX_SAFE_INTEGER, runs: [], at }
-  let count = 0
+  let count = held
+  if (count >= limit) return true
   for await (const rows of scopePages(deps, tenant, space, now)) {
     count += rows.length
     if (count >= limit) return true
@@ -174,8 +186,13 @@ async function shown(deps: RunDeskDeps, tenant: string, space: Space, rows: read
   return { ok: true, entries, read: readOf(space, rows) }
 }
 
+/** Of a file. What is longer is kept in pieces, and read by what reads it bit by bit. */
+const MOST_READ = PIECE_BYTES
+
 /** What was destroyed on purpose, and what is no text, is not passed over: whoever reads is told so. */
-async function wordsOfRow(deps: RunDeskDeps, tenant: string, { contentId, contentType, bytes }: WriteRow) {
+async function wordsOfRow(deps: RunDeskDeps, tenant: string, { contentId, contentType, bytes, space }: WriteRow) {
+  if (space === 'workspace' && bytes > MOST_READ)
+    return { content: '', problem: `it is too long to be read here: ${bytes} bytes, and no more than ${MOST_READ} are` }
   const content = contentId === null ? undefined : await deps.store.readContent(tenant, contentId)
   if (content === undefined) return { content: '', problem: 'its content was destroyed' }
   const text = textOfBytes(await openContent(deps, content))

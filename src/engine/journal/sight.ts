@@ -1,7 +1,7 @@
 import type { Sight } from '../../core/journal/place.js'
 import type { FileFound, FileLookup } from '../ports/verification.js'
 import { entryIn } from '../queries/journal-view.js'
-import { type ContentDeps, openContent } from './content.js'
+import { type ContentDeps, openContent, openPieces } from './content.js'
 import { type MomentDeps, type ViewFound, viewOfRun } from './moment.js'
 
 export type SightDeps = MomentDeps & Pick<ContentDeps, 'vault'>
@@ -38,14 +38,15 @@ async function viewOf(deps: SightDeps, tenant: string, { runId, before, else: ab
 }
 
 const there = (
-  { store, vault }: SightDeps,
+  deps: SightDeps,
   tenant: string,
   { bytes, contentId }: { readonly bytes: number; readonly contentId: string | null },
 ): FileFound => ({
   is: 'there',
   bytes,
   read: async () => {
-    const content = contentId === null ? undefined : await store.readContent(tenant, contentId)
-    return content && openContent({ vault }, content)
+    const content = contentId === null ? undefined : await deps.store.readContent(tenant, contentId)
+    if (content === undefined) return undefined
+    return content.pieces > 0 ? openPieces(deps, content) : [await openContent(deps, content)]
   },
 })

@@ -9,31 +9,47 @@ import {
   versionConflict,
 } from '../../core/journal/refusals.js'
 import { type Refusal, refuse } from '../../core/problem.js'
-import { overQuota, type QuotasOf } from '../../core/quotas.js'
-import type { OutsideWrite, WriteRow } from '../ports/journal.js'
-import type { RunIndex } from '../ports/run-index.js'
+import { overQuota } from '../../core/quotas.js'
+import type { Content, OutsideWrite, WriteRow } from '../ports/journal.js'
 import { entriesIn, entryIn } from '../queries/journal-view.js'
-import { holdsSecret, type KeptContent, keepFile } from './content.js'
-import { bytesOf, type DeskDeps, type Found, got, refused, viewNow, viewWanted } from './desk.js'
+import { holdsSecret, type KeptContent, keepFile, openContent, openPieces } from './content.js'
+import { contentOf, type DeskDeps, type Found, got, refused, stepsToOpen, viewNow, viewWanted } from './desk.js'
 import type { Moment } from './moment.js'
+import {
+  contentOfPieces,
+  type FileBytes,
+  type ReceivedFile,
+  type ReceiveLimits,
+  receiveFile,
+  type UploadDeps,
+} from './upload.js'
 
 /** A tenant's workspace (contract agents §19), as the edges read and write it. */
 export interface WorkspaceAdmin {
   /** By path. */
   list(tenant: string, query: FilesQuery): Promise<Found<readonly WriteRow[]>>
   read(tenant: string, path: string, which?: { version?: number; at?: Moment }): Promise<Found<FileRead>>
+  /** A file as it comes; what was stored of it goes with `drop`, unless it was written. */
+  receive(tenant: string, bytes: AsyncIterable<Buffer>, limits: ReceiveLimits): Promise<Found<ReceivedFile>>
+  drop(tenant: string, file: ReceivedFile): Promise<void>
   /** Version 1 where the path is new. */
   write(tenant: string, file: FileWrite): Promise<Found<FileWritten>>
   remove(tenant: string, path: string, ifMatch: IfMatch): Promise<Found<{ readonly version: number }>>
+  /** Removes a file that nobody was told of, with its content. */
+  takeBack(tenant: string, path: string): Promise<Found<unknown>>
 }
 
 export type FilesQuery = { readonly prefix?: string; readonly at?: Moment; readonly limit: number }
 
-export type FileRead = { readonly row: WriteRow; readonly body: Buffer }
+/** `pieces`: what a long one is read in, from its beginning each time. */
+export type FileRead = { readonly row: WriteRow } & (
+  | { readonly whole: Buffer; readonly pieces?: never }
+  | { readonly pieces: () => AsyncIterable<Buffer>; readonly whole?: never }
+)
 
 export type FileWrite = {
   readonly path: string
-  readonly body: Uint8Array
+  readonly file: FileBytes
   readonly contentType: string
   readonly ifMatch: IfMatch
 }
@@ -55,10 +71,7 @@ const NAMES_SECRET = refuse(
   { field: 'path' },
 )
 
-export function createWorkspaceDesk(
-  deps: DeskDeps & { readonly usage: Pick<RunIndex, 'usageOf'>; readonly quotas: QuotasOf },
-  limits: WorkspaceLimits,
-): WorkspaceAdmin {
+export function createWorkspaceDesk(deps: DeskDeps & UploadDeps, limits: WorkspaceLimits): WorkspaceAdmin {
   const { store } = deps
   const now = (tenant: string) => viewNow(deps, tenant, 'workspace', WORKSPACE_SCOPE)
   const seen = (tenant: string, at: Moment | undefined) =>
@@ -81,7 +94,7 @@ export function createWorkspaceDesk(
     return files < limits.maxFiles ? undefined : overSetting('workspace.maxFiles', limits.maxFiles, 'files')
   }
 
-  return {
+  const desk: WorkspaceAdmin = {
     async list(tenant, { at, ...query }) {
       const view = await seen(tenant, at)
       if (!view.ok) return refused(view.refusal)
@@ -97,23 +110,32 @@ export function createWorkspaceDesk(
         version === undefined || version === row?.version
           ? row
           : await rowOfVersion(deps, tenant, path, version, view.view)
-      const body = wanted && (await bytesOf(deps, tenant, wanted))
-      if (wanted && body) return got({ row: wanted, body })
+      const content = wanted && (await contentOf(deps, tenant, wanted))
+      if (wanted && content) return got({ row: wanted, ...(await readable(deps, tenant, wanted, content)) })
       const hasOther = row?.version != null && version !== undefined
       return refused(hasOther ? noVersion(path, version, row.version) : NO_FILE)
     },
 
-    async write(tenant, { path, body, contentType, ifMatch }) {
+    receive: (tenant, bytes, wanted) => receiveFile(deps, tenant, bytes, wanted),
+
+    async drop(tenant, { pieces }) {
+      if (pieces) await store.dropUpload(tenant, pieces.contentId)
+    },
+
+    async write(tenant, { path, file, contentType, ifMatch }) {
+      const size = file.whole?.length ?? 0
       const wrong =
         pathRefusal(path) ??
         (holdsSecret(deps, path, contentType) ? NAMES_SECRET : undefined) ??
-        (body.length > limits.maxFileBytes ? fileTooLarge(body.length, limits.maxFileBytes) : undefined)
+        (size > limits.maxFileBytes ? fileTooLarge(size, limits.maxFileBytes) : undefined)
       if (wrong) return refused(wrong)
       const demand = await demanded(tenant, path, ifMatch)
       if (!demand.ok) return demand
       const full = await roomFor(tenant, path)
       if (full) return refused(full)
-      const kept = await keepFile(deps, { tenant, contentId: deps.ids.unique(), runId: null, body })
+      const kept = file.pieces
+        ? contentOfPieces(tenant, file.pieces)
+        : await keepFile(deps, { tenant, contentId: deps.ids.unique(), runId: null, body: file.whole })
       if ('code' in kept) return refused(kept)
       const at = deps.clock.now()
       const write = putting(path, contentType, kept, demand.value, at)
@@ -130,7 +152,21 @@ export function createWorkspaceDesk(
       if (result.kind === 'written') return got({ version: result.rows[0]?.version ?? 1 })
       return refused(result.kind === 'conflict' ? versionConflict(path, ifMatch, result.currentVersion) : NO_FILE)
     },
+
+    async takeBack(tenant, path) {
+      const removed = await desk.remove(tenant, path, null)
+      if (removed.ok) await store.destroyContent(tenant, 'workspace', WORKSPACE_SCOPE, keyOf(path))
+      return removed
+    },
   }
+  return desk
+}
+
+async function readable(deps: DeskDeps, tenant: string, row: WriteRow, content: Content) {
+  if (content.pieces > 0) return { pieces: () => openPieces(deps, content) }
+  await deps.turns.room(tenant)
+  deps.turns.spent(tenant, stepsToOpen(row))
+  return { whole: await openContent(deps, content) }
 }
 
 /** Versions rise with positions, so the one is found among the other by halves. */

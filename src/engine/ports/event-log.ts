@@ -2,7 +2,7 @@ import type { StoredQuotas } from '../../core/quotas.js'
 import type { Fork } from '../../core/replay/events.js'
 import type { RunStatus } from '../../core/run/events.js'
 import type { NewDelivery } from './deliveries.js'
-import type { Receipt } from './receipts.js'
+import type { RememberedResponse } from './remembered-responses.js'
 
 /** The logs of all runs: the only truth, and what is written together with it. */
 export interface EventLog {
@@ -50,7 +50,7 @@ export type Commit = {
   /** Other runs that must be looked at, because of what is written here. */
   readonly wakes: readonly string[]
   /** Response to remember under an Idempotency-Key, in the same transaction as its effect. */
-  readonly receipt?: Receipt
+  readonly response?: RememberedResponse
   /** What subscribers must be told of these events; each is one of `streams`' events. */
   readonly deliveries?: readonly NewDelivery[]
   /** What the tenant of the runs that are created here may have (S13); all of them are of one tenant and one root. */
@@ -106,7 +106,7 @@ export type CommitResult =
   | { readonly kind: 'committed' }
   | { readonly kind: 'conflict'; readonly runId: string }
   | { readonly kind: 'fenced' }
-  | { readonly kind: 'receipt-exists'; readonly receipt: Receipt }
+  | { readonly kind: 'response-exists'; readonly response: RememberedResponse }
   | { readonly kind: 'scope-active'; readonly runId: string }
   /** `left` says how many more there could have been. */
   | { readonly kind: 'over-quota'; readonly quota: keyof StoredQuotas; readonly limit: number; readonly left: number }
@@ -127,7 +127,10 @@ export type StoredEvent = {
   readonly nodeId: string | null
   readonly payload: string
   readonly secret: string | null
+  /** Sequence, in the same log, of the event that led to this one. */
   readonly cause: number | null
+  /** Id of the event of another host that did, in place of `cause`; the payload names the host (R-XHOST-2). */
+  readonly foreignCause: string | null
   readonly at: number
   /** What was put to the run, on the first event it led to. Never shown; a replay is told the same. */
   readonly input: string | null

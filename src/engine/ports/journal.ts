@@ -1,4 +1,4 @@
-import type { AttemptBefore, Reach, Space } from '../../core/journal/place.js'
+import type { AttemptBefore, LayerBefore, Reach, Space } from '../../core/journal/place.js'
 
 /**
  * Memory and workspaces as the store keeps them (docs/design/journal.md, S15). Rows are made of events, by `commit`; here
@@ -11,8 +11,12 @@ export interface Journal {
     memoryScope: string | undefined,
     workspaceScope?: string,
   ): Promise<{ readonly memory: number; readonly workspace: number }>
-  /** How many keys of the scope have a put as their latest row, whether or not it has expired. Costs as much in a large one. */
-  countEntries(tenant: string, space: Space, scope: string): Promise<number>
+  /**
+   * How many keys of the scope have a put as their latest row, whether or not it has expired. Costs as much in a large one.
+   * With `held`, those as well that have none there, and that these runs will put there if gates let them: what is in
+   * their layers, and what the first of them has written since. Costs as much as that.
+   */
+  countEntries(tenant: string, space: Space, scope: string, held?: readonly LayerBefore[]): Promise<number>
   /**
    * Stores content before an event tells of it. The same id again changes nothing. The event's `hash` is the SHA-256 of
    * the body as it is stored, in hex: of what is sealed, where it is.
@@ -71,6 +75,8 @@ export type Content = {
   /** The run it was made for; null outside of runs. */
   readonly runId: string | null
   readonly body: Uint8Array
+  /** How many pieces it is in, of which the body is the list (`PieceStore`); 0 where the body is all of it. */
+  readonly pieces: number
   /** Words to be found by; null where the body is sealed, or no text. */
   readonly text: string | null
   readonly sealed: boolean

@@ -6,7 +6,8 @@ import type { GateLedger } from './gate-rows.js'
 import type { HostRegistry } from './hosts.js'
 import type { Journal, JournalKeeping } from './journal.js'
 import type { KeyStore } from './keys.js'
-import type { ReceiptStore } from './receipts.js'
+import type { PieceStore } from './pieces.js'
+import type { ResponseStore } from './remembered-responses.js'
 import type { RetentionStore } from './retention.js'
 import type { RunIndex } from './run-index.js'
 import type { StandardStore } from './standards.js'
@@ -47,8 +48,8 @@ import type { WorkflowStore } from './workflows.js'
  *      the write is refused with TenantErased. Its runs are found by the host alone; hashes of their events, and what
  *      these cover besides content, stay.
  *  S15 what runs write down for later is made of their events, in the transaction that writes these, by constraints that
- *      no caller can leave out (docs/design/journal.md). A write whose content is not stored, or has another hash, is
- *      refused with MissingContent; one whose file has another version than it must have makes the commit
+ *      no caller can leave out (docs/design/journal.md). A write whose content is not stored, all pieces of it included, or
+ *      has another hash, is refused with MissingContent; one whose file has another version than it must have makes the commit
  *      `workspace-conflict`. Positions of a scope are dense, and nothing has one that a blocking gate holds.
  *  S16 a standing stream (`core/standing`) is a log like that of a run, and no run: it is not counted among its tenant's
  *      unfinished ones. A run that it starts stands in its log: under one role ordinals are dense from 1, no tick has two
@@ -65,13 +66,14 @@ export type Store = DeliveryQueue &
   HostRegistry &
   WorkflowStore &
   StandardStore &
-  ReceiptStore &
+  ResponseStore &
   EffectLedger &
   KeyStore &
   DataKeyStore &
   TenantStore &
   Journal &
-  JournalKeeping & {
+  JournalKeeping &
+  PieceStore & {
     /** Resolves when a small read goes through; rejects with StoreUnavailable otherwise. */
     ping(): Promise<void>
     close(): Promise<void>

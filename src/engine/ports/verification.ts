@@ -43,9 +43,11 @@ export interface Inspector {
 /** Looks up a file of a workspace by its path. */
 export type FileLookup = (path: string) => Promise<FileFound>
 
-/** `read` has its bytes; undefined where they were destroyed. */
+export type FileParts = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** `read` has its bytes, one part after the other; undefined where they were destroyed. */
 export type FileFound =
-  | { readonly is: 'there'; readonly bytes: number; read(): Promise<Uint8Array | undefined> }
+  | { readonly is: 'there'; readonly bytes: number; read(): Promise<FileParts | undefined> }
   | { readonly is: 'absent' }
   | { readonly is: 'unknown'; readonly why: string }
 

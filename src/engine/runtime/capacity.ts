@@ -79,17 +79,12 @@ export async function retried<T>(
 
 export type Phase = 'new' | 'running' | 'draining' | 'stopped'
 
-/** What is wrong with a host, in words; nothing while it takes work. */
-export function unhealthy(
-  { phase, isFirm, sinceSweep }: { readonly phase: Phase; readonly isFirm: boolean; readonly sinceSweep: number },
-  sweepMs: number,
-): string[] {
-  const reasons: string[] = []
-  if (phase !== 'running') reasons.push(`the host is ${phase === 'new' ? 'starting' : phase}`)
-  if (!isFirm) reasons.push('the lease could not be renewed in time')
-  if (sinceSweep > Math.max(10 * sweepMs, 10_000)) reasons.push('the sweep for due runs has stalled')
-  return reasons
-}
+/** Why a host cannot be relied on now. */
+export const troubles = (phase: string, isFirm: boolean, sinceSweep: number, sweepMs: number): string[] => [
+  ...(phase === 'running' ? [] : [`the host is ${phase === 'new' ? 'starting' : phase}`]),
+  ...(isFirm ? [] : ['the lease could not be renewed in time']),
+  ...(sinceSweep > Math.max(10 * sweepMs, 10_000) ? ['the sweep for due runs has stalled'] : []),
+]
 
 /** Where effects of all tenants wait for a place (Q7, Q8). */
 export const effectPlaces = (options: {

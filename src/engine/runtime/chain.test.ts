@@ -15,6 +15,7 @@ const event: Omit<StoredEvent, 'hash' | 'erased'> = {
   payload: '{"nodeId":"draft"}',
   secret: '{"outputs":{"text":"hello"}}',
   cause: 2,
+  foreignCause: null,
   at: 1_700_000_000_000,
   input: null,
   salt: 'c2FsdC1vZi10aGUtZXZlbnQ',
@@ -39,6 +40,14 @@ describe('L33: the form of a link', () => {
     expect(chainHash('before', { ...event, salt: null })).toBe(sha256(text + rest))
   })
 
+  test('a cause on another host is covered in the place of one here, and cannot be taken for one', () => {
+    const foreign = { ...event, cause: null, foreignCause: '2' }
+    const hashes = [event, foreign, { ...event, cause: null }, { ...foreign, foreignCause: 'r:2' }].map(one =>
+      chainHash('before', one),
+    )
+    expect(new Set(hashes).size).toBe(4)
+  })
+
   test('a field that is stored later changes no hash', () => {
     expect(chainHash('before', { ...event, later: 'field' } as typeof event)).toBe(chainHash('before', event))
   })
@@ -52,8 +61,8 @@ describe('content that is erased', () => {
     fc.assert(
       fc.property(text, contents, (previous, content) => {
         const whole = { ...event, ...content }
-        const { sequence, type, nodeId, cause, at } = whole
-        const kept = { sequence, type, nodeId, cause, at }
+        const { sequence, type, nodeId, cause, foreignCause, at } = whole
+        const kept = { sequence, type, nodeId, cause, foreignCause, at }
         expect(linkHash(previous, kept, contentDigests(whole, whole.salt))).toBe(chainHash(previous, whole))
       }),
     )

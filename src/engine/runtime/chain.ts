@@ -7,7 +7,8 @@ import type { StoredEvent } from '../ports/event-log.js'
  * beginning ends.
  *
  *  1. A link covers the fixed fields of its event, and a digest of each part of its content (payload, secret, input). It
- *     covers nothing else: a field that is stored later changes no hash that exists.
+ *     covers nothing else: a field that is stored later changes no hash that exists. A cause on another host, which has no
+ *     sequence here, stands in the place of the cause, behind a mark that no sequence has.
  *  2. A digest is salted with the event's own salt. EventContent and salt can be erased together; the digests that are kept
  *     in their place go on proving the chain, and nobody can guess from them what was erased.
  *  3. A hash names the form of its link. The older form, without salt, has no name.
@@ -18,7 +19,7 @@ export const CHAIN_START = ''
 const FORM = '2'
 
 /** What the link of an event covers besides its content. */
-export type FixedFields = Pick<StoredEvent, 'sequence' | 'type' | 'nodeId' | 'cause' | 'at'>
+export type FixedFields = Pick<StoredEvent, 'sequence' | 'type' | 'nodeId' | 'cause' | 'foreignCause' | 'at'>
 
 export type EventContent = Pick<StoredEvent, 'payload' | 'secret' | 'input'>
 
@@ -34,9 +35,10 @@ export const chainHash = (previous: string, event: Omit<StoredEvent, 'hash' | 'e
 
 /** Needs no content: what is left of an event whose content was erased is enough. */
 export const linkHash = (previous: string, fixed: FixedFields, digests: ContentDigests): string => {
-  const { sequence, type, nodeId, cause, at } = fixed
+  const { sequence, type, nodeId, cause, foreignCause, at } = fixed
   const { payload, secret, input } = digests
-  const about = `${sequence}\0${type}\0${nodeId === null ? '' : `=${nodeId}`}\0${cause ?? ''}\0${at}`
+  const because = cause ?? (foreignCause === null ? '' : `=${foreignCause}`)
+  const about = `${sequence}\0${type}\0${nodeId === null ? '' : `=${nodeId}`}\0${because}\0${at}`
   return `${FORM}.${sha256(`${FORM}\0${previous}\0${about}\0${payload}\0${secret ?? ''}\0${input ?? ''}`)}`
 }
 

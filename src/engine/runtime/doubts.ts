@@ -1,3 +1,4 @@
+import { peerWorkOf } from '../../core/handoff/peer-work.js'
 import { isAgentId } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { firstFew } from '../../core/schema/first-few.js'
@@ -5,6 +6,7 @@ import type { Plan } from '../../core/workflow/plan.js'
 import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
 import type { RunEngine, WorkflowDoubts } from '../api.js'
 import type { Agents } from '../ports/agents.js'
+import { NO_PEERS, type Peers } from '../ports/peers.js'
 import type { WorkflowRecord } from '../ports/workflows.js'
 import type { Schedules } from '../schedules/schedules.js'
 import { isReserved, RESERVED } from './agent-workflow.js'
@@ -14,14 +16,22 @@ import type { Plans } from './plans.js'
 /** Whoever is asked about tools has a limit of their own. */
 const NEVER = new AbortController().signal
 
+type Known = Pick<Agents, 'knows' | 'names' | 'lacking'>
+
 /** Agents, workflows and tools that a workflow names and that are not there; what it names may come later. */
 async function unknownIn(
   plan: Plan,
   workflows: readonly string[],
-  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
+  agents: Known,
+  peers: Pick<Peers, 'knows'>,
 ): Promise<string[]> {
   const named = namedIn(plan)
-  const isKnown = (name: string) =>
+  // What a peer has, nobody here knows; whether there is such a peer, the configuration says.
+  const isKnown = (name: string) => {
+    const work = peerWorkOf(name)
+    return work ? peers.knows(work.peer) : isKnownHere(name)
+  }
+  const isKnownHere = (name: string) =>
     isAgentId(name)
       ? agents.knows(name)
       : workflows.includes(name) || name === plan.definition.id || hostWorkflow(name) !== undefined
@@ -50,10 +60,10 @@ async function unknownIn(
 async function doubtsOf(
   plan: Plan,
   known: readonly WorkflowRecord[],
-  agents: Pick<Agents, 'knows' | 'names' | 'lacking'>,
+  { agents, peers = NO_PEERS }: { readonly agents: Known; readonly peers?: Pick<Peers, 'knows'> },
 ): Promise<WorkflowDoubts> {
   const ids = known.map(({ workflowId }) => workflowId)
-  return { warnings: warningsOf(plan), unknown: await unknownIn(plan, ids, agents) }
+  return { warnings: warningsOf(plan), unknown: await unknownIn(plan, ids, agents, peers) }
 }
 
 /** Checks, compiles and stores a definition; whoever has it is told what may be wrong with it. */
@@ -61,7 +71,7 @@ export async function acceptWorkflow(
   deps: WorkflowDeps,
   ...[tenant, definition, by]: Parameters<RunEngine['putWorkflow']>
 ): ReturnType<RunEngine['putWorkflow']> {
-  const { plans, schedules, agents } = deps
+  const { plans, schedules } = deps
   const checked = await accepted(deps, tenant, definition)
   if ('code' in checked) return { ok: false, refusal: checked }
   const workflowId = checked.plan.definition.id
@@ -71,13 +81,14 @@ export async function acceptWorkflow(
   const record = await plans.put(tenant, checked)
   // After it: a host that dies in between leaves schedules of what was there before, which see that by themselves.
   await schedules.follow(tenant, workflowId, before, by)
-  return { ok: true, value: { record, created: !isKnown, ...(await doubtsOf(checked.plan, known, agents)) } }
+  return { ok: true, value: { record, created: !isKnown, ...(await doubtsOf(checked.plan, known, deps)) } }
 }
 
 type WorkflowDeps = {
   readonly plans: Plans
   readonly schedules: Pick<Schedules, 'refusalOf' | 'registered' | 'follow'>
-  readonly agents: Pick<Agents, 'knows' | 'names' | 'lacking'>
+  readonly agents: Known
+  readonly peers?: Pick<Peers, 'knows'>
 }
 
 /** The same without storing anything. */
@@ -87,7 +98,7 @@ export async function examineWorkflow(
 ): ReturnType<RunEngine['checkWorkflow']> {
   const checked = await accepted(deps, tenant, definition)
   if ('code' in checked) return { ok: false, refusal: checked }
-  const doubts = await doubtsOf(checked.plan, await deps.plans.list(tenant ?? ''), deps.agents)
+  const doubts = await doubtsOf(checked.plan, await deps.plans.list(tenant ?? ''), deps)
   return { ok: true, value: { digest: checked.plan.digest, ...doubts } }
 }
 

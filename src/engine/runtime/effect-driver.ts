@@ -1,8 +1,8 @@
 import type { Weights } from '../../core/quotas.js'
-import { type Effect, nextTimer, pending } from '../../core/run/effects.js'
+import { type Effect, isWatching, nextTimer, pending } from '../../core/run/effects.js'
 import { CHILD_RECHECK_MS } from '../../core/run/wake-time.js'
 import { isStreamId } from '../../core/standing/stream.js'
-import type { FairQueue } from '../../timing/fair-queue.js'
+import type { FairQueue, QueueLoad } from '../../timing/fair-queue.js'
 import type { EffectContext } from '../effects/effect-context.js'
 import { performEffect } from '../effects/perform.js'
 import type { DueRun } from '../ports/run-index.js'
@@ -43,6 +43,11 @@ export class Driver {
     this.#due = new DueTimes(context.clock, runId => this.#spawn(this.#timeCame(runId), runId))
   }
 
+  /** Effects that are performed, and those that wait for a place. */
+  get load(): QueueLoad {
+    return this.options.places.load
+  }
+
   /** A run was written: stop what it no longer wants, start what it is owed now. */
   written({ slot, loaded, wakes }: Written): void {
     if (loaded.epoch === null) return
@@ -75,6 +80,11 @@ export class Driver {
     this.#drive(slot, loaded)
   }
 
+  /** Somebody has news of a run, and waits for nothing. */
+  wake(runId: string): void {
+    if (!this.#stopped && this.context.cache.get(runId)) this.#spawn(this.look(runId), runId)
+  }
+
   /** Claims what dead hosts left, and looks at every held run whose time has come or comes before the next sweep. */
   async sweep(): Promise<void> {
     const { store, clock, hostId } = this.context
@@ -105,7 +115,7 @@ export class Driver {
     const timer = nextTimer(loaded.rules, loaded.state)
     if (timer < Number.POSITIVE_INFINITY) this.#due.note(runId, timer)
     return pending(loaded.rules, loaded.state).every(effect =>
-      effect.kind === 'watch-child' ? rests : slot.inFlight.has(keyOf(effect)),
+      isWatching(effect) || effect.kind === 'start-peer' ? rests : slot.inFlight.has(keyOf(effect)),
     )
   }
 
@@ -172,6 +182,8 @@ const keyOf = (effect: Effect): string => {
     return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.bound.gate.gate_id}:${effect.attempt}.${effect.round}`
   if (effect.kind === 'call-tool')
     return `${effect.kind}:${effect.nodeId}:${effect.since}:${effect.call}.${effect.position}`
+  if (effect.kind === 'start-peer' || effect.kind === 'watch-peer' || effect.kind === 'cancel-peer')
+    return `${effect.kind}:${effect.nodeId}:${effect.began}${'early' in effect ? ':early' : ''}`
   const early = effect.kind === 'watch-child' && effect.early ? ':early' : ''
   return 'nodeId' in effect
     ? `${effect.kind}:${effect.nodeId}:${effect.since}${worker}${early}`

@@ -11,6 +11,7 @@ export type Encodable = Pick<Recorded, 'sequence' | 'at'> & {
   readonly nodeId?: string
   readonly secret?: object
   readonly cause?: number
+  readonly foreignCause?: Recorded['foreignCause']
   readonly input?: object
 }
 
@@ -25,6 +26,7 @@ export function encodeAll(events: readonly Encodable[], head: string, ids: Pick<
       payload: JSON.stringify(event.payload),
       secret: event.secret === undefined ? null : JSON.stringify(event.secret),
       cause: event.cause ?? null,
+      foreignCause: event.foreignCause ?? null,
       at: event.at,
       input: event.input === undefined ? null : JSON.stringify(event.input),
       salt: ids.salt(),
@@ -47,6 +49,7 @@ export const decode = (runId: string, row: StoredEvent): Recorded =>
     payload: JSON.parse(row.payload),
     ...(row.secret === null ? {} : { secret: JSON.parse(row.secret) }),
     ...(row.cause === null ? {} : { cause: row.cause }),
+    ...(row.foreignCause === null ? {} : { foreignCause: row.foreignCause }),
     at: row.at,
     ...(row.input === null ? {} : { input: JSON.parse(row.input) }),
   } as Recorded)

@@ -3,7 +3,7 @@ import { engineRig, register, startRun } from '../../testing/engine-rig.js'
 import { settled } from '../../testing/manual-clock.js'
 import { type Commit, StoreUnavailable } from '../ports/event-log.js'
 import type { EffectAnswer, Performer } from '../ports/performer.js'
-import type { Receipt } from '../ports/receipts.js'
+import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { Store } from '../ports/store.js'
 import type { Engine } from './engine.js'
 
@@ -170,7 +170,7 @@ describe('one host', () => {
     const { host, store } = engineRig()
     const engine = await host()
     await register(engine, noop)
-    const receipt = (): Receipt => ({
+    const response = (): RememberedResponse => ({
       tenant: 't1',
       endpoint: 'e',
       key: 'k',
@@ -184,7 +184,7 @@ describe('one host', () => {
       at: 0,
     })
     const request = { tenant: 't1', principal: 'p', workflowId: 'noop', inputs: {}, transport: 'rest' } as const
-    const answers = await Promise.all(Array.from({ length: 50 }, () => engine.create(request, receipt)))
+    const answers = await Promise.all(Array.from({ length: 50 }, () => engine.create(request, response)))
     expect(answers.filter(answer => answer.ok)).toHaveLength(1)
     expect(answers.filter(answer => !answer.ok && 'replay' in answer && answer.replay.body === 'first')).toHaveLength(
       49,

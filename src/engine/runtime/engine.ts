@@ -16,11 +16,12 @@ import type {
   ForkRun,
   Health,
   InspectedRun,
-  MakeReceipt,
+  MakeResponse,
   ResolveInterruptCommand,
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { PeerTries } from '../effects/peer-tries.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Calendar } from '../ports/calendar.js'
@@ -28,13 +29,13 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
+import { NO_PEERS, type Peers } from '../ports/peers.js'
 import type { Performer } from '../ports/performer.js'
-import type { ChildRow, RunQuery, RunRow } from '../ports/run-index.js'
+import type { RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
-import type { WorkflowRecord } from '../ports/workflows.js'
 import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
 import { Committer } from '../standing/committer.js'
 import { RunStarter } from '../standing/run-starter.js'
@@ -42,11 +43,11 @@ import { StandingStreams, type StreamGround } from '../standing/standing.js'
 import { forgetRepetitions } from '../effects/once.js'
 import { missingRun } from '../queries/missing-run.js'
 import { answerFor } from './answer-interrupt.js'
-import { childFullness, effectPlaces, type Phase, unavailable, unhealthy } from './capacity.js'
+import { childFullness, effectPlaces, type Phase, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
 import { acceptWorkflow, examineWorkflow } from './doubts.js'
 import { Driver } from './effect-driver.js'
-import { Followers, NOTHING_FOLLOWS } from './followers.js'
+import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
@@ -80,6 +81,8 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
+  /** Other hosts; none, when absent. */
+  readonly peers?: Peers
   /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
   readonly turns?: TurnTaking
 }
@@ -148,7 +151,7 @@ export class Engine implements RunEngine {
       recent.clear()
     })
     this.#followers = new Followers(store, clock)
-    const turns = deps.turns ?? new Turns()
+    const { today = NOTHING_TODAY, peers = NO_PEERS, turns = new Turns() } = deps
     const committer = new Committer({ store, lease: this.#lease, turns, announcer: deps.announcer })
     this.#runs = new RunWriter({
       store,
@@ -188,8 +191,7 @@ export class Engine implements RunEngine {
     )
     const scheduling = { ...deps, plans: this.#plans, quotas: options.quotas }
     this.schedules = new Schedules(scheduling, options.scheduling, this.ground)
-    this.#registering = { plans: this.#plans, schedules: this.schedules, agents: deps.agents }
-    const { today = NOTHING_TODAY } = deps
+    this.#registering = { plans: this.#plans, schedules: this.schedules, agents: deps.agents, peers }
     this.#forks = { ...deps, plans: this.#plans, runs: this.#runs, rules, turns, today }
     this.#driver = new Driver(
       {
@@ -200,6 +202,9 @@ export class Engine implements RunEngine {
         rules,
         hostId: () => this.#lease.hostId,
         unstored: new Map(),
+        peers,
+        tries: new PeerTries(clock),
+        wake: runId => this.#driver.wake(runId),
         today,
         recent,
         reuseAnswers: options.reuseAnswers,
@@ -249,33 +254,33 @@ export class Engine implements RunEngine {
     return this.#plans
   }
 
-  async create(request: CreateRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async create(request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
     const runId = this.deps.ids.run()
     const start = await beginningOf(this.#starting, request, runId)
     if ('code' in start) return { ok: false, refusal: start }
-    return this.#runs.create(runId, start.input, start.plan, request.exclusiveScope ?? false, receipt)
+    return this.#runs.create(runId, start.input, start.plan, request.exclusiveScope ?? false, response)
   }
 
   async command(
     tenant: string,
     runId: string,
     command: RunCommand,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     if (this.#phase !== 'running') return { ok: false, refusal: unavailable('the host is starting or draining') }
     const input = command.type === 'resolve' ? await this.#answerFor(tenant, runId, command) : inputOf(command)
     if (input === undefined) return { ok: false, refusal: await this.missing(tenant, runId) }
     if ('code' in input) return { ok: false, refusal: input }
-    const answer = await this.#runs.submit(runId, input, receipt ? { tenant, receipt } : { tenant })
+    const answer = await this.#runs.submit(runId, input, response ? { tenant, response } : { tenant })
     return answer ?? { ok: false, refusal: await this.missing(tenant, runId) }
   }
 
-  async fork(request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+  async fork(request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
     const busy = this.#refuseWork()
     if (busy) return { ok: false, refusal: busy }
-    return forkRun(this.#forks, request, receipt)
+    return forkRun(this.#forks, request, response)
   }
 
   async tenantOf(runId: string): Promise<string | undefined> {
@@ -302,17 +307,13 @@ export class Engine implements RunEngine {
     return read && inspectedRun(read)
   }
 
-  missing(tenant: string, runId: string): Promise<Refusal> {
-    return missingRun(this.deps.store, tenant, runId)
-  }
+  missing: RunEngine['missing'] = (tenant, runId) => missingRun(this.deps.store, tenant, runId)
 
   list(query: RunQuery): Promise<RunRow[]> {
     return this.deps.store.listRuns({ ...query, except: [...(query.except ?? []), ...STREAM_WORKFLOWS] })
   }
 
-  childrenOf(runId: string, limit: number): Promise<ChildRow[]> {
-    return this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
-  }
+  childrenOf: RunEngine['childrenOf'] = (runId, limit) => this.deps.store.childrenOf(runId, limit, HOST_WORKFLOW_IDS)
 
   readEvents: RunEngine['readEvents'] = async (tenant, runId, ...range) => {
     return (await this.#isVisible(tenant, runId)) ? this.deps.store.readEvents(runId, ...range) : undefined
@@ -326,7 +327,7 @@ export class Engine implements RunEngine {
   ): Promise<AsyncIterable<readonly StoredEvent[]> | undefined> {
     const row = await this.#rowOf(tenant, runId)
     if (!row) return undefined
-    if (row.endedAt !== null && from >= row.length) return NOTHING_FOLLOWS
+    if (row.endedAt !== null && from >= row.length) return nothingToFollow()
     return this.#followers.follow(runId, from, signal)
   }
 
@@ -334,17 +335,18 @@ export class Engine implements RunEngine {
 
   checkWorkflow: RunEngine['checkWorkflow'] = (...asked) => examineWorkflow(this.#registering, ...asked)
 
-  getWorkflow(tenant: string, workflowId: string): Promise<WorkflowRecord | undefined> {
-    return this.deps.store.getWorkflow(tenant, workflowId)
-  }
+  getWorkflow: RunEngine['getWorkflow'] = (...asked) => this.deps.store.getWorkflow(...asked)
 
-  listWorkflows(tenant: string): Promise<WorkflowRecord[]> {
-    return this.#plans.list(tenant)
+  listWorkflows: RunEngine['listWorkflows'] = tenant => this.#plans.list(tenant)
+
+  /** What is in use of it, counted where it is given out and taken back. */
+  get load() {
+    return { runs: this.#cache.load, followers: this.#followers.size, effects: this.#driver.load }
   }
 
   health(): Health {
     const sinceSweep = this.deps.clock.monotonic() - this.#sweptAt
-    const reasons = unhealthy({ phase: this.#phase, isFirm: this.#lease.isFirm, sinceSweep }, this.options.sweepMs)
+    const reasons = troubles(this.#phase, this.#lease.isFirm, sinceSweep, this.options.sweepMs)
     return { ok: reasons.length === 0, reasons, activeRuns: this.#cache.active }
   }
 

@@ -10,11 +10,8 @@ const PAGE_BYTES = 256 * 1024
 /** How long a follower may miss what another host wrote, should every hint be lost. */
 const POLL_MS = 1_000
 const MAX_BUFFERED = 1_000
-
-/** Of a log that has ended, behind its end. */
-export const NOTHING_FOLLOWS: AsyncIterable<readonly StoredEvent[]> = {
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-}
+/** And no more than so much of them: a reader that takes nothing keeps no events in memory, however large they are. */
+const MAX_BUFFERED_CHARACTERS = 1024 * 1024
 
 /** Followers of runs: each reads the log, then takes what is appended straight from the commit that made it. */
 export class Followers {
@@ -24,6 +21,13 @@ export class Followers {
     private readonly store: Store,
     private readonly clock: Clock,
   ) {}
+
+  /** How many there are, of all runs. */
+  get size(): number {
+    let size = 0
+    for (const group of this.#byRun.values()) size += group.size
+    return size
+  }
 
   /** New events of a run, as they were just made durable. */
   publish(runId: string, events: readonly StoredEvent[]): void {
@@ -65,6 +69,7 @@ export class Followers {
 
 class Follower {
   #buffer: StoredEvent[] = []
+  #characters = 0
   #poked = false
   #resume: () => void = () => undefined
 
@@ -72,7 +77,8 @@ class Follower {
 
   /** A reader that falls behind keeps nothing here and reads the log instead. */
   offer(events: readonly StoredEvent[]): void {
-    if (this.#buffer.length + events.length > MAX_BUFFERED) this.#buffer = []
+    for (const { payload, secret } of events) this.#characters += payload.length + (secret?.length ?? 0)
+    if (this.#buffer.length + events.length > MAX_BUFFERED || this.#characters > MAX_BUFFERED_CHARACTERS) this.#empty()
     else this.#buffer.push(...events)
     this.wake()
   }
@@ -86,8 +92,13 @@ class Follower {
   takeFrom(next: number): StoredEvent[] | undefined {
     const events: StoredEvent[] = []
     for (const event of this.#buffer) if (event.sequence === next + events.length) events.push(event)
-    this.#buffer = []
+    this.#empty()
     return events.length > 0 ? events : undefined
+  }
+
+  #empty(): void {
+    this.#buffer = []
+    this.#characters = 0
   }
 
   async pause(ms: number): Promise<void> {
@@ -100,3 +111,8 @@ class Follower {
     this.#poked = false
   }
 }
+
+/** Of a run that has ended, for whoever has heard all of it. */
+export const nothingToFollow = (): AsyncIterable<readonly StoredEvent[]> => ({
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+})

@@ -11,7 +11,7 @@ import { configurableProblems } from '../../core/workflow/configurable.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import { traceBegun } from '../../trace.js'
-import type { Answer, ForkRun, InspectedRun, MakeReceipt, RunOptions } from '../api.js'
+import type { Answer, ForkRun, InspectedRun, MakeResponse, RunOptions } from '../api.js'
 import { openReplay } from '../effects/replay.js'
 import { answersOfToday } from '../effects/replay-today.js'
 import type { Agents } from '../ports/agents.js'
@@ -51,9 +51,13 @@ type NewFork = { readonly runId: string; readonly tenant: string }
  * is what it saw
  * of memory and files then still kept (R-MEM-12), do the options fit.
  */
-export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+export async function forkRun(
+  deps: ForkDeps,
+  request: ForkRun,
+  response?: MakeResponse,
+): Promise<Answer<InspectedRun>> {
   try {
-    return await forkedRun(deps, request, receipt)
+    return await forkedRun(deps, request, response)
   } catch (error) {
     // Its source may have been purged while it was read; whatever was missed then is no fault.
     const missing = await missingRun(deps.store, request.tenant, request.runId, request.fromSeq)
@@ -62,7 +66,7 @@ export async function forkRun(deps: ForkDeps, request: ForkRun, receipt?: MakeRe
   }
 }
 
-async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt): Promise<Answer<InspectedRun>> {
+async function forkedRun(deps: ForkDeps, request: ForkRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
   const { tenant, runId: sourceRunId, mode, fromSeq, overlay = {}, set, memoryAsOf, scopes } = request
   const source = isStreamId(sourceRunId) ? undefined : await deps.store.readRun(tenant, sourceRunId)
   if (!source) return refused(await missingRun(deps.store, tenant, sourceRunId, fromSeq))
@@ -102,7 +106,7 @@ async function forkedRun(deps: ForkDeps, request: ForkRun, receipt?: MakeReceipt
   const head = fromSeq === 0 ? CHAIN_START : present(last, `event ${fromSeq - 1} of run ${sourceRunId}`).hash
   const begun = { runId, tenant, rules, state: { phase: 'absent', fork } as const, head, kept: fromSeq, characters: 0 }
   const gated = await gatedIn(deps.store, source, plan, first.state)
-  return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), receipt)
+  return deps.runs.fork(begun, first, newRun(source, plan, gated, first.state, fork), response)
 }
 
 /** A fork is held to what its source was, however little of the source it has told so far. */
@@ -137,7 +141,9 @@ async function branched(
   const { configurable, scopes, atRest: _, journal, changed, ...others } = overlay
   const merged = configurable === undefined ? {} : { configurable: { ...start.started.configurable, ...configurable } }
   const names = changed && { changed: [...new Set([...(start.started.changed ?? []), ...changed])] }
-  const started = { ...start.started, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
+  // A fork is nobody's child, on whichever host.
+  const { foreignParent: _parent, ...own } = start.started
+  const started = { ...own, ...others, ...merged, ...names, ...narrowedScope(start.started, scopes) }
   return decide(rules, { phase: 'absent', fork }, { ...start, started, ...(journal ? { journal } : {}) })
 }
 

@@ -124,6 +124,11 @@ export class RunCache {
     this.#perTenant.set(tenant, this.activeOf(tenant) + 1)
   }
 
+  /** Runs in memory, and their characters. */
+  get load(): { readonly kept: number; readonly characters: number } {
+    return { kept: this.#cells.size, characters: this.#characters }
+  }
+
   /** Runs in memory that have not ended. */
   get active(): number {
     return this.#active.size

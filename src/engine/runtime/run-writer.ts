@@ -9,13 +9,13 @@ import { type RunState, statusOf } from '../../core/run/state.js'
 import { isStreamId } from '../../core/standing/stream.js'
 import { handsOver, type Plan } from '../../core/workflow/plan.js'
 import type { TurnTaking } from '../../timing/turns.js'
-import type { Answer, InspectedRun, MakeReceipt } from '../api.js'
+import type { Answer, InspectedRun, MakeResponse } from '../api.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { NewDelivery } from '../ports/deliveries.js'
 import { type NewRun, type StoredEvent, type StreamAppend, UnverifiedMerge } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
-import type { Receipt } from '../ports/receipts.js'
+import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
@@ -53,7 +53,7 @@ export type Written = Pick<PendingWrite, 'slot' | 'loaded' | 'stored' | 'wakes'>
 export type SubmitOptions = {
   /** The run must be this tenant's. */
   readonly tenant?: string
-  readonly receipt?: MakeReceipt
+  readonly response?: MakeResponse
   /** Only if this host holds the run: outcomes are the holder's to report. */
   readonly asHolder?: boolean
   /** Whoever puts it has waited for the turn in which it is decided. */
@@ -108,7 +108,7 @@ export class RunWriter {
     input: Extract<Input, { type: 'StartRun' }>,
     plan: Plan,
     exclusiveScope: boolean,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     const slot = this.deps.cache.enter(runId)
     return slot.runExclusive(() =>
@@ -117,7 +117,7 @@ export class RunWriter {
         const fresh = this.#fresh(slot, input, plan, 0)
         if ('code' in fresh) return { ok: false, refusal: fresh }
         const create = newRun(input, plan, exclusiveScope)
-        return this.#commitFamily(slot, fresh.before, fresh.decided, receipt, { create, room })
+        return this.#commitFamily(slot, fresh.before, fresh.decided, response, { create, room })
       }),
     )
   }
@@ -155,13 +155,13 @@ export class RunWriter {
     before: Omit<LoadedRun, 'epoch'>,
     decided: DecidedStep,
     create: NewRun,
-    receipt?: MakeReceipt,
+    response?: MakeResponse,
   ): Promise<Answer<InspectedRun>> {
     const slot = this.deps.cache.enter(before.runId)
     return slot.runExclusive(() =>
       retried<Answer<InspectedRun>>(before.runId, async () => {
         const first = step(this.deps.ids, slot, { ...before, epoch: 1 }, decided, create)
-        return this.#commit([first], receipt?.(inspectedRun(first.loaded)))
+        return this.#commit([first], response?.(inspectedRun(first.loaded)))
       }),
     )
   }
@@ -179,7 +179,7 @@ export class RunWriter {
         if (!loaded || (options.tenant !== undefined && loaded.tenant !== options.tenant)) return undefined
         if (options.asHolder && loaded.epoch === null) return undefined
         if (options.inTurn !== true) await this.deps.turns.room(loaded.tenant)
-        const { child: asked, receipt } = options
+        const { child: asked, response } = options
         const child = room?.children === 0 ? undefined : asked?.born
         const heard = asked && room && !child ? asked.refused(room.refused) : input
         const known = conflict && { conflict }
@@ -187,7 +187,7 @@ export class RunWriter {
         const decision = decide(loaded.rules, loaded.state, { ...heard, ...known, now } as RunInput)
         if (!decision.ok) return { ok: false, refusal: decision.refusal }
         if (decision.events.length === 0) return { ok: true, value: inspectedRun(loaded) }
-        return this.#commitFamily(slot, loaded, decision, receipt, { child, room }).catch(error => {
+        return this.#commitFamily(slot, loaded, decision, response, { child, room }).catch(error => {
           if (error instanceof UnverifiedMerge) return this.#quarantine(slot, error)
           if (!(error instanceof PublishRefused)) throw error
           // Decided again, the run knows of it, and a second refusal at the same place cannot come.
@@ -219,7 +219,7 @@ export class RunWriter {
     slot: RunSlot,
     before: LoadedRun,
     first: DecidedStep,
-    receipt: MakeReceipt | undefined,
+    response: MakeResponse | undefined,
     { create, child, room }: { create?: NewRun; child?: PendingWrite | undefined; room: Room | undefined },
   ): Promise<Answer<InspectedRun> | Room | 'again'> {
     // Only who holds a run may start its children.
@@ -228,7 +228,7 @@ export class RunWriter {
         ? { decided: first, children: [] }
         : commitWithChildren(this.spawner, before, first, child, room)
     const own = step(this.deps.ids, slot, before, decided, create)
-    const commit = () => this.#commit([own, ...children], receipt?.(inspectedRun(own.loaded)))
+    const commit = () => this.#commit([own, ...children], response?.(inspectedRun(own.loaded)))
     return children.reduce((inner, born) => () => born.slot.runExclusive(inner), commit)()
   }
 
@@ -278,20 +278,20 @@ export class RunWriter {
 
   async #commit(
     steps: readonly PendingWrite[],
-    receipt: Receipt | undefined,
+    response: RememberedResponse | undefined,
   ): Promise<Answer<InspectedRun> | Room | 'again'> {
     const quotas = quotasFor(this.deps.quotas, steps)
     const appends = steps.map(({ append }) => append)
     const result = await this.deps.committer.commit(
       steps.map(one => this.partOf(one)),
-      receipt,
+      response,
       quotas,
     )
     switch (result.kind) {
       case 'committed':
         return { ok: true, value: inspectedRun(steps[0]!.loaded) }
-      case 'receipt-exists':
-        return { ok: false, replay: result.receipt }
+      case 'response-exists':
+        return { ok: false, replay: result.response }
       case 'scope-active':
         return { ok: false, refusal: scopeActive(result.runId) }
       case 'over-quota':

@@ -108,6 +108,7 @@ function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, runId: 
     engineVersion: ENGINE_VERSION,
     owner: { tenant: request.tenant, principal: request.principal },
     traceparent: traceBegun(runId, request.traceparent),
+    ...(request.foreign ? { foreignParent: request.foreign.parent, depth: request.foreign.depth } : {}),
     ...('agentId' in request ? { agentSource: request.source } : {}),
     ...request.stream,
     // What its tools may ask for, and its workers' (R-TOOL-4).

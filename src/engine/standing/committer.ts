@@ -3,7 +3,7 @@ import type { TurnTaking } from '../../timing/turns.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { NewDelivery } from '../ports/deliveries.js'
 import type { CommitResult, StreamAppend } from '../ports/event-log.js'
-import type { Receipt } from '../ports/receipts.js'
+import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { Store } from '../ports/store.js'
 import type { HostLease } from '../runtime/host-lease.js'
 
@@ -37,7 +37,11 @@ export class Committer {
     },
   ) {}
 
-  async commit(parts: readonly CommitPart[], receipt?: Receipt, quotas?: StoredQuotas): Promise<CommitResult> {
+  async commit(
+    parts: readonly CommitPart[],
+    response?: RememberedResponse,
+    quotas?: StoredQuotas,
+  ): Promise<CommitResult> {
     const { store, lease, turns, announcer } = this.deps
     this.#commits += 1
     for (const { tenant, steps } of parts) turns.spent(tenant, steps)
@@ -48,7 +52,7 @@ export class Committer {
       tenant: parts[0]!.tenant,
       streams: parts.map(({ append }) => append),
       wakes: parts.flatMap(({ wakes }) => wakes),
-      ...(receipt ? { receipt } : {}),
+      ...(response ? { response } : {}),
       ...(deliveries.length > 0 ? { deliveries } : {}),
       ...(quotas ? { quotas } : {}),
     }

@@ -13,7 +13,7 @@ import type { TurnTaking } from '../../timing/turns.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { CommitResult, NewRun, StoredEvent } from '../ports/event-log.js'
-import type { Receipt } from '../ports/receipts.js'
+import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { Store } from '../ports/store.js'
 import { quotasFor, retried, scopeActive } from '../runtime/capacity.js'
 import { CHAIN_START } from '../runtime/chain.js'
@@ -43,7 +43,7 @@ export type StreamWriterDeps = {
 export type StandingAnswer<State extends StreamState> =
   | { readonly ok: true; readonly value: LoadedStream<State>; readonly born: readonly PendingWrite[] }
   | { readonly ok: false; readonly refusal: Refusal }
-  | { readonly ok: false; readonly replay: Receipt }
+  | { readonly ok: false; readonly replay: RememberedResponse }
 
 type Slot<State extends StreamState> = RunSlot<LoadedStream<State>>
 
@@ -60,18 +60,18 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     private readonly written: (stream: LoadedStream<State>, stored: readonly StoredEvent[]) => void,
   ) {}
 
-  /** Begins a stream; `receipt` is remembered in the same commit. */
+  /** Begins a stream; `response` is remembered in the same commit. */
   create(
     streamId: string,
     tenant: string,
     put: () => Put<Input>,
-    receipt?: (stream: LoadedStream<State>) => Receipt,
+    response?: (stream: LoadedStream<State>) => RememberedResponse,
   ): Promise<StandingAnswer<State>> {
     const slot = this.slots.enter(streamId)
     return slot.runExclusive(() =>
       retried<StandingAnswer<State>>(streamId, async () => {
         const before = { streamId, tenant, state: this.kind.initial, head: CHAIN_START, kept: 0, epoch: 1 }
-        return this.#step(slot, before, put(), receipt)
+        return this.#step(slot, before, put(), response)
       }),
     )
   }
@@ -93,7 +93,7 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
   submit(
     streamId: string,
     { put, tenant, asHolder }: Submit<State, Input>,
-    receipt?: (stream: LoadedStream<State>) => Receipt,
+    response?: (stream: LoadedStream<State>) => RememberedResponse,
   ): Promise<StandingAnswer<State> | undefined> {
     const slot = this.slots.enter(streamId)
     return slot.runExclusive(() =>
@@ -105,7 +105,7 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
         const asked = await put(loaded)
         if (asked === undefined) return undefined
         if ('code' in asked) return { ok: false, refusal: asked }
-        return this.#step(slot, loaded, asked, receipt)
+        return this.#step(slot, loaded, asked, response)
       }),
     )
   }
@@ -121,7 +121,7 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     slot: Slot<State>,
     before: LoadedStream<State>,
     { input, born = [] }: Put<Input>,
-    receipt: ((stream: LoadedStream<State>) => Receipt) | undefined,
+    response: ((stream: LoadedStream<State>) => RememberedResponse) | undefined,
   ): Promise<StandingAnswer<State> | 'again'> {
     const decision = this.kind.decide(before.state, { ...input, now: this.deps.clock.now() })
     if (!decision.ok) return { ok: false, refusal: decision.refusal }
@@ -130,7 +130,7 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     const { part, after } = this.#partOf(slot, before, decision)
     // Runs first: the store looks for them when the stream tells of them (S16).
     const parts = [...runs.map(run => this.deps.runs.partOf(run)), part]
-    const commit = () => this.deps.committer.commit(parts, receipt?.(after), quotasFor(this.deps.quotas, runs))
+    const commit = () => this.deps.committer.commit(parts, response?.(after), quotasFor(this.deps.quotas, runs))
     const result = await runs.reduce(
       (inner, { slot }) =>
         () =>
@@ -148,8 +148,8 @@ export class StreamWriter<State extends StreamState, Input extends StreamInput, 
     switch (result.kind) {
       case 'committed':
         return { ok: true, value, born }
-      case 'receipt-exists':
-        return { ok: false, replay: result.receipt }
+      case 'response-exists':
+        return { ok: false, replay: result.response }
       case 'over-quota':
         return { ok: false, refusal: overQuota(result.quota, result.limit) }
       case 'scope-active':

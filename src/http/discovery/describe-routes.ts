@@ -13,7 +13,7 @@ are in \`GET /v1/openapi.json\`, which is made from the same table.
 
 Send a key as \`Authorization: Bearer <key>\`. A key belongs to one tenant and has scopes, none of which implies another:
 ${SCOPES.map(scope => `\`${scope}\``).join(', ')}. What a key may not see is \`404 not_found\`, exactly like what does not exist.
-Runs, workflows and receipts of a test key (\`ask_test_…\`) are kept apart from the live data of its tenant.
+Runs, workflows and remembered responses of a test key (\`ask_test_…\`) are kept apart from the live data of its tenant.
 A key with \`tenants:manage\` may look into another tenant: on GET, with \`X-Assay-Tenant: NAME\` and the reading scopes it has.
 
 A request passes, in this order: \`Host\` header (421 where it names another server), key, rate limit, scope, capacity,

@@ -10,8 +10,8 @@ import { journalFamilies } from './journal-capabilities.js'
 /** Where gates of runs stand; one that judges goals is of the goals. */
 const IN_RUNS = PLACEMENTS.filter(placement => placement !== 'goal')
 
-/** How long receipts are kept at least; `host.ts` purges older ones. */
-export const RECEIPT_RETENTION_SECONDS = 24 * 60 * 60
+/** How long responses are remembered at least; `host.ts` purges older ones. */
+export const RESPONSE_RETENTION_SECONDS = 24 * 60 * 60
 export const INVOCATION_RETENTION_SECONDS = 14 * 24 * 60 * 60
 
 const INTERRUPT_PROFILES = [
@@ -58,7 +58,7 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {
       supported: true,
-      layer1RetentionSeconds: RECEIPT_RETENTION_SECONDS,
+      layer1RetentionSeconds: RESPONSE_RETENTION_SECONDS,
       layer2RetentionSeconds: INVOCATION_RETENTION_SECONDS,
       crossRegion: 'single-region',
     },

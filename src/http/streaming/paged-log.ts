@@ -4,7 +4,7 @@ import type { Edge } from '../deps.js'
 
 const PAGE = 500
 
-export type LogReading = Pick<Edge, 'engine' | 'turns' | 'config'>
+type LogReading = Pick<Edge, 'engine' | 'turns' | 'config'>
 
 /**
  * What there is of a log now, from a sequence on: read page by page, each in a turn of the reader's, so that a long log
@@ -24,15 +24,4 @@ export async function* pagedLog(
     next = last.sequence + 1
     await turns.next(tenant)
   }
-}
-
-/** All of that at once. */
-export async function wholeLog(
-  edge: LogReading,
-  run: Pick<InspectedRun, 'tenant' | 'runId'>,
-  from: number,
-): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = []
-  for await (const event of pagedLog(edge, run, from)) events.push(event)
-  return events
 }

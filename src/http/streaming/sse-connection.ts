@@ -25,6 +25,7 @@ export class SseConnection {
   /** What the reader's turns have not come to yet. */
   #waiting: Buffer[] = []
   #sending: Promise<void> = Promise.resolve()
+  #isWithinFrame = false
 
   constructor(
     private readonly raw: ServerResponse,
@@ -66,9 +67,27 @@ export class SseConnection {
     return this.#sending
   }
 
+  /** Hands over one frame that is long, in pieces: what a turn is for is rendered when what came before has been taken. */
+  async sendPieces(pieces: Iterable<string>): Promise<void> {
+    this.#isWithinFrame = true
+    let part = ''
+    for (const piece of pieces) {
+      part += piece
+      if (part.length < this.turnBytes) continue
+      this.write(part)
+      part = ''
+      await this.sent()
+      if (this.signal.aborted) return
+    }
+    this.write(part)
+    await this.sent()
+    this.#isWithinFrame = false
+  }
+
   /** Never within a frame: not while something waits for its turn. */
   ping(): void {
-    if (this.#waiting.length === 0 && !this.raw.writableNeedDrain) this.raw.write(':keepalive\n\n')
+    if (!this.#isWithinFrame && this.#waiting.length === 0 && !this.raw.writableNeedDrain)
+      this.raw.write(':keepalive\n\n')
   }
 
   /** Ends in good order what was sent so far: the rest is read again from the log. */

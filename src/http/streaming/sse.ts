@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../core/json.js'
 import { isTerminal } from '../../core/run/events.js'
 import type { RunEngine } from '../../engine/api.js'
 import type { Clock } from '../../engine/ports/clock.js'
@@ -5,6 +6,7 @@ import type { StoredEvent } from '../../engine/ports/event-log.js'
 import { renderEvent } from '../../wire/render.js'
 import { admits, CHUNK_EVENT, FLUSHES, type StreamMode } from '../../wire/stream-mode.js'
 import { snapshotOfRun } from '../documents/run-snapshot.js'
+import { isLong, jsonPieces } from './long-answer.js'
 import type { SseConnection } from './sse-connection.js'
 
 /** What the reader asked for. `after` is the highest sequence it has; −1 for none. */
@@ -24,6 +26,9 @@ export type Frame = {
   readonly flush: boolean
 }
 
+/** The state of a run after an event. */
+type SnapshotFrame = { readonly sequence: number; readonly snapshot: JsonObject; readonly flush: boolean }
+
 type Source = AsyncIterable<readonly StoredEvent[]>
 
 /**
@@ -39,23 +44,23 @@ export async function streamRun(
   source: Source,
 ): Promise<void> {
   const out = subscription.bufferMs > 0 ? new Batcher(connection, clock, subscription.bufferMs) : new Plain(connection)
-  const toFrames = subscription.modes.includes('values')
-    ? (events: readonly StoredEvent[]) => snapshotFrames(engine, subscription, events)
-    : async (events: readonly StoredEvent[]) => eventFrames(subscription, events, engineVersion)
-  if (subscription.resumed && subscription.modes.includes('values')) {
-    for (const frame of await latestSnapshot(engine, subscription, subscription.after)) out.add(frame)
+  const isOfValues = subscription.modes.includes('values')
+  if (subscription.resumed && isOfValues) {
+    await addSnapshot(out, connection, await latestSnapshot(engine, subscription, subscription.after))
     out.flush()
     await connection.sent()
   }
   for await (const batch of source) {
     if (connection.signal.aborted) return
-    for (const frame of await toFrames(batch)) {
-      out.add(frame)
-      if (out.size < connection.turnBytes) continue
-      out.flush()
-      await connection.sent()
-      if (connection.signal.aborted) return
-    }
+    if (isOfValues) await addSnapshot(out, connection, await snapshotAfter(engine, subscription, batch))
+    else
+      for (const frame of eventFrames(subscription, batch, engineVersion)) {
+        out.add(frame)
+        if (out.size < connection.turnBytes) continue
+        out.flush()
+        await connection.sent()
+        if (connection.signal.aborted) return
+      }
     out.settle()
     await connection.sent()
     // The engine ends the stream here too; a resume point past the end must not keep it open.
@@ -85,23 +90,38 @@ function* eventFrames(
 }
 
 /** Events that arrive together share one snapshot: the state after the last of them. */
-async function snapshotFrames(
+async function snapshotAfter(
   engine: RunEngine,
   subscription: Subscription,
   events: readonly StoredEvent[],
-): Promise<Frame[]> {
+): Promise<SnapshotFrame | undefined> {
   const moved = events.filter(event => event.sequence > subscription.after && admits(['values'], event.type))
   const last = events.at(-1)
-  return moved.length === 0 || last === undefined ? [] : latestSnapshot(engine, subscription, last.sequence)
+  return moved.length === 0 || last === undefined ? undefined : latestSnapshot(engine, subscription, last.sequence)
 }
 
-async function latestSnapshot(engine: RunEngine, { tenant, runId }: Subscription, sequence: number): Promise<Frame[]> {
+async function latestSnapshot(
+  engine: RunEngine,
+  { tenant, runId }: Subscription,
+  sequence: number,
+): Promise<SnapshotFrame | undefined> {
   const view = await engine.inspect(tenant, runId)
-  if (view === undefined || view.state.phase === 'absent') return []
-  const snapshot = await snapshotOfRun(engine, view)
-  const data = JSON.stringify({ ...snapshot, atSeq: view.state.next - 1 })
-  return [{ sequence, event: 'state.snapshot', data, flush: view.state.phase === 'ended' }]
+  if (view === undefined || view.state.phase === 'absent') return undefined
+  const snapshot = { ...(await snapshotOfRun(engine, view)), atSeq: view.state.next - 1 } as unknown as JsonObject
+  return { sequence, snapshot, flush: view.state.phase === 'ended' }
 }
+
+/** What is longer than a turn is not rendered in one. */
+async function addSnapshot(out: Plain | Batcher, connection: SseConnection, frame: SnapshotFrame | undefined) {
+  if (frame === undefined) return
+  const { sequence, snapshot, flush } = frame
+  if (!isLong(snapshot, connection.turnBytes))
+    return out.add({ sequence, event: SNAPSHOT, data: JSON.stringify(snapshot), flush })
+  out.flush()
+  await connection.sendPieces(out.around(sequence, jsonPieces(snapshot, connection.turnBytes)))
+}
+
+const SNAPSHOT = 'state.snapshot'
 
 const frameText = (frame: Omit<Frame, 'flush'>): string =>
   `id: ${frame.sequence}\nevent: ${frame.event}\ndata: ${frame.data}\n\n`
@@ -121,6 +141,13 @@ class Plain {
 
   settle(): void {
     this.flush()
+  }
+
+  /** A frame of its own around the text of a snapshot. */
+  *around(sequence: number, pieces: Iterable<string>): Generator<string> {
+    yield `id: ${sequence}\nevent: ${SNAPSHOT}\ndata: `
+    yield* pieces
+    yield '\n\n'
   }
 
   flush(): void {
@@ -156,6 +183,12 @@ class Batcher {
   settle(): void {
     if (this.#frames.length === 0 || this.#stopTimer !== undefined) return
     this.#stopTimer = this.clock.after(this.bufferMs, () => this.flush())
+  }
+
+  *around(sequence: number, pieces: Iterable<string>): Generator<string> {
+    yield `id: ${sequence}\nevent: batch\ndata: [`
+    yield* pieces
+    yield ']\n\n'
   }
 
   flush(): void {

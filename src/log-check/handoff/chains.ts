@@ -133,10 +133,25 @@ const FINISHED: readonly (string | undefined)[] = [
  */
 export function isFinished(run: RunLog, chain: Chain, before: number): boolean {
   const phase = phaseOf(chain.events.findLast(event => event.sequence < before))
+  if (isLost(run, chain, before)) return true
   if (FINISHED.includes(phase)) return true
   if (phase === 'dispatch.succeeded') return isUnattended(run, chain)
   return phase === 'child.completed' && !isHarvestDue(run, chain)
 }
+
+/** The peer that had it was given up. */
+export const isLost = (run: RunLog, chain: Chain, before = Number.POSITIVE_INFINITY): boolean =>
+  chain.events.some(({ id }) => (losses(run).get(id) ?? Number.POSITIVE_INFINITY) < before)
+
+/** By the step that the work was at. */
+const losses = oncePerRun(
+  (run: RunLog) =>
+    new Map(
+      run.events
+        .filter(({ type }) => type === 'assay.peer.lost')
+        .map(event => [causeOf(event) ?? '', event.sequence] as const),
+    ),
+)
 
 export function isHarvestDue(run: RunLog, chain: Chain): boolean {
   const names = mappedNames(run, chain)

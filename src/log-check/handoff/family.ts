@@ -1,6 +1,7 @@
 import { eachRun, isRetold, type Log, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, show, text } from '../json.js'
 import { TERMINAL, walk } from '../walk.js'
+import { isPeerRun } from './peer-names.js'
 
 /** Parents and their children: two logs that must tell one story. */
 export const familyRules: readonly Rule[] = [
@@ -12,7 +13,8 @@ export const familyRules: readonly Rule[] = [
       for (const event of dispatches(run)) {
         const child = childOf(log, event)
         if (child === undefined) {
-          if (log.input.complete === true) say(`child ${String(event.payload.childRunId)} does not exist`, event)
+          if (log.input.complete === true && !isPeerRun(event.payload.childRunId))
+            say(`child ${String(event.payload.childRunId)} does not exist`, event)
           continue
         }
         for (const problem of parentageProblems(run, event, child)) say(problem, event)

@@ -6,6 +6,7 @@ import {
   DISPATCH,
   eventsById,
   eventsOfType,
+  isDueToForeign,
   type NodeAttempt,
   nodeAttemptOf,
   nodeAttemptsOfType,
@@ -102,6 +103,7 @@ function orderProblems(run: RunLog, { event, before, chain }: Link): string[] {
 }
 
 function causeProblem(run: RunLog, { event, before, chain }: Link, assay: boolean): string | undefined {
+  if (before === undefined && isDueToForeign(event)) return undefined
   if (before !== undefined)
     return causeOf(event) === before.id ? undefined : `${phaseOf(event)} is not caused by ${phaseOf(before)}`
   if (chain.nodeAttempt?.typeId === SUB_WORKFLOW)

@@ -18,6 +18,7 @@ import {
   chainsIn,
   configOf,
   isHarvestDue,
+  isLost,
   isRefusedByGate,
   lastPhase,
   linksOf,
@@ -119,6 +120,7 @@ const childOf = (chain: Chain): string | undefined => text(chain.events.at(-1)?.
 /** A worker whose result was refused counts as failed; without the definition nobody knows whether it could be. */
 function statusesOf(run: RunLog, chain: Chain): (string | undefined)[] {
   const phase = lastPhase(chain)
+  if (isLost(run, chain)) return ['failed']
   if (phase === 'output.harvested') return ['completed']
   if (phase === 'child.completed' && isRefusedByGate(run, chain)) return ['failed']
   if (phase === 'child.completed')

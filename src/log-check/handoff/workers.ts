@@ -11,7 +11,7 @@ import {
 } from '../node/node-attempts.js'
 import { turnBefore, workersOf } from '../orchestrator/turns.js'
 import { lastForkSequence } from '../story.js'
-import { type Chain, chainsIn, isFinished, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
+import { type Chain, chainsIn, isFinished, isLost, lastPhase, linksOf, needsApproval, phaseOf } from './chains.js'
 
 /** Who gets work, one after the other or all at once. */
 export const workerRules: readonly Rule[] = [
@@ -144,7 +144,7 @@ function endProblems(run: RunLog, nodeAttempt: NodeAttempt): Problem[] {
   const stopped = run.events.find(({ type }) => type === 'assay.stop.requested')?.sequence ?? Number.POSITIVE_INFINITY
   const endOf = (chain: Chain) => chain.events.find(event => ENDS.includes(phaseOf(event)))
   const isStarted = (chain: Chain, before: number) =>
-    chain.events.some(event => STARTS.includes(phaseOf(event)) && event.sequence < before)
+    isLost(run, chain, before) || chain.events.some(event => STARTS.includes(phaseOf(event)) && event.sequence < before)
   chains.forEach((chain, place) => {
     const ended = endOf(chain)
     if (ended === undefined) return

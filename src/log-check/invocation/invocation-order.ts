@@ -1,6 +1,6 @@
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { show } from '../json.js'
-import { causeOf, eventsById } from '../node/node-attempts.js'
+import { causeOf, eventsById, isDueToForeign } from '../node/node-attempts.js'
 import { COMPLETED, type Invocation, invocationsOf, STARTED, sentBackBy } from './invocations.js'
 
 /** What an agent does next, and because of what. */
@@ -117,7 +117,7 @@ function causeProblems(run: RunLog, invocation: Invocation): Problem[] {
   const latest = new Map<string, LoggedEvent>([[STARTED, started]])
   for (const event of stepsOf(invocation)) {
     const due = latestOf(latest, CAUSES[event.type] ?? [])
-    if (due !== undefined && causeOf(event) !== due.id)
+    if (due !== undefined && !isDueToForeign(event) && causeOf(event) !== due.id)
       problems.push([`${event.type} is not caused by ${due.type}`, event])
     latest.set(event.type, event)
   }

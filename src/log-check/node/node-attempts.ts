@@ -78,6 +78,9 @@ export const askedIn = (nodeAttempt: NodeAttempt): Asked[] =>
       ),
     }))
 
+/** Due to an event of another host, in place of whatever it is due to here (L3c). */
+export const isDueToForeign = ({ payload }: LoggedEvent): boolean => payload.causationHostId !== undefined
+
 export const causeOf = ({ raw }: LoggedEvent): string | undefined => raw.causationId ?? undefined
 
 export const answerTo = ({ resolved }: Asked): unknown =>

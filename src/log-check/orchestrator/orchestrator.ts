@@ -6,6 +6,7 @@ import {
   causeOf,
   eventsOfType,
   hasCompleted,
+  isDueToForeign,
   nodeAttemptsOfType,
   SUPERVISOR,
 } from '../node/node-attempts.js'
@@ -185,7 +186,7 @@ function tellingProblems(turn: Turn): Problem[] {
     ...eventsOfType(nodeAttempt, 'agent.decided'),
   ]
   const causes = held?.resolved === undefined ? [start.id] : ratifiedBy(turn, held.resolved)
-  if (!causes.includes(causeOf(decided) ?? ''))
+  if (!isDueToForeign(decided) && !causes.includes(causeOf(decided) ?? ''))
     problems.push([`the decision is not caused by ${held === undefined ? 'its turn' : 'the answer'}`, decided])
   if (!hasCompleted(nodeAttempt) || nodeAttempt.end === undefined) return problems
   // After an answer the answer may be the cause instead.

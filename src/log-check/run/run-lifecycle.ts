@@ -1,3 +1,4 @@
+import { isPeerRun } from '../handoff/peer-names.js'
 import { eachRun, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import { get, text } from '../json.js'
 import { TERMINAL, waitsForChild, walk } from '../walk.js'
@@ -71,13 +72,15 @@ export const runLifecycleRules: readonly Rule[] = [
   },
   {
     id: 'L5d',
-    title: 'Once a stop was asked for nothing starts, retries, is handed out or harvested',
+    title:
+      'Once a stop was asked for nothing starts, retries, is handed out or harvested; of a peer it may still be heard that it has begun',
     source: 'core §5.1, §10',
     checks: eachRun((run, say) => {
       const begins = ['node.started', 'node.retried', 'node.dispatched', 'dispatch.began', 'output.harvested']
       walk(run, ({ event, run: track }) => {
         const told = text(event.payload.phase) ?? event.type
-        if (track.stop !== undefined && begins.includes(told)) say(`${told} after the stop`, event)
+        const isPeers = told === 'node.dispatched' && isPeerRun(event.payload.childRunId)
+        if (track.stop !== undefined && begins.includes(told) && !isPeers) say(`${told} after the stop`, event)
       })
     }),
   },

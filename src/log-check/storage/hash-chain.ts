@@ -41,12 +41,13 @@ export const hashChainRules: readonly Rule[] = [
  */
 function hashOf(previous: string, event: CheckedEvent, link: CheckedLink): string {
   const { sequence, type, nodeId = null, at } = event
-  const { payload, secret, input, cause, salt } = link
+  const { payload, secret, input, cause, foreignCause = null, salt } = link
   if (salt === null) return sha256([previous, sequence, type, nodeId, payload, secret, cause, at, input])
   const digest = (part: string, text: string | null) => (text === null ? '' : base64url([part, salt, text].join('\0')))
   const digests = [digest('payload', payload), digest('secret', secret), digest('input', input)]
   const place = nodeId === null ? '' : `=${nodeId}`
-  return `2.${base64url(['2', previous, sequence, type, place, cause ?? '', at, ...digests].join('\0'))}`
+  const because = cause ?? (foreignCause === null ? '' : `=${foreignCause}`)
+  return `2.${base64url(['2', previous, sequence, type, place, because, at, ...digests].join('\0'))}`
 }
 
 const sha256 = (covered: readonly unknown[]): string => base64url(JSON.stringify(covered))

@@ -75,6 +75,8 @@ const verbosity = oneOf('summary', 'full', 'off')
 const toolTransport = oneOf('mcp', 'http', 'native')
 const toolStatus = oneOf('ok', 'error', 'forbidden', 'rate_limited')
 const floor = between(0.5, 1)
+const ofPeer = { nodeId: id, workerId: name, peer: name }
+const silence = oneOf('unreachable', 'timeout', 'refused', 'busy', 'unusable', 'too_large', 'unknown_outcome')
 const handoffPhase = oneOf(
   'dispatch.began',
   'dispatch.succeeded',
@@ -106,6 +108,8 @@ const SHAPES: { readonly [type: string]: Shape } = {
       scopeId: name,
       memoryScope: name,
       traceparent: trace,
+      foreignParent: object,
+      depth: count,
     },
     assay: ['workflowDigest', 'inputs', 'transport', 'engineVersion', 'owner'],
   },
@@ -211,6 +215,10 @@ const SHAPES: { readonly [type: string]: Shape } = {
     },
     closed: true,
   },
+  'assay.peer.silent': { required: { ...ofPeer, reason: silence }, optional: { childRunId: id }, closed: true },
+  'assay.peer.heard': { required: ofPeer, optional: { childRunId: id }, closed: true },
+  'assay.peer.lost': { required: { ...ofPeer, reason: silence }, optional: { childRunId: id }, closed: true },
+  'assay.peer.released': { required: ofPeer, optional: { childRunId: id }, closed: true },
   'node.suspended': {
     required: { nodeId: id, interruptId: id },
     optional: { kind: words, key: filled },

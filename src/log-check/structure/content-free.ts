@@ -61,6 +61,7 @@ const isContentFree = (type: string): boolean =>
     'assay.rework.',
     'assay.journal.',
     'assay.file.',
+    'assay.peer.',
   ].some(prefix => type.startsWith(prefix))
 
 function partsOf(value: unknown): unknown[] {

@@ -57,7 +57,6 @@ export const GATE_SHAPES: { readonly [type: string]: Shape } = {
     required: { agentId, target: filled, verdict: oneOf('pass', 'fail', 'revise') },
     optional: { criteria, confidence: share, causationHostId: filled },
     assay: ['criteria'],
-    notAssay: ['causationHostId'],
     closed: true,
   },
   'assay.result.staged': {

@@ -1,4 +1,5 @@
 import { eachRun, type Log, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
+import { isPeerRun } from '../handoff/peer-names.js'
 
 /** The envelope: order, identity, cause, time and fence of every event, whatever it says. */
 export const structureRules: readonly Rule[] = [
@@ -51,15 +52,13 @@ export const structureRules: readonly Rule[] = [
   },
   {
     id: 'L3b',
-    title:
-      'Only some events name the host of their cause, and they have one; here all causes are of this host, and none does',
+    title: 'Only some events name the host of their cause, and they have one',
     source: 'agents §8, §29 A11',
-    checks: eachRun((run, say, log) => {
+    checks: eachRun((run, say) => {
       for (const event of run.events) {
         if (event.payload.causationHostId === undefined) continue
         if (!NAME_A_HOST.includes(event.type)) say(`${event.type} names the host of its cause`, event)
         if ((event.raw.causationId ?? null) === null) say('the host of a cause that is not there', event)
-        if (log.input.dialect !== 'openwop') say('a cause on another host, from which nothing comes', event)
       }
     }),
   },
@@ -91,7 +90,8 @@ export const structureRules: readonly Rule[] = [
   },
 ]
 
-const NAME_A_HOST: readonly string[] = [
+/** agents R-XHOST-4 */
+export const NAME_A_HOST: readonly string[] = [
   'core.workflowChain.event',
   'core.workflowChain.confidence-escalated',
   'agent.reasoned',
@@ -134,7 +134,10 @@ function causeProblem(
 function mayLieElsewhere(log: Log, run: RunLog): boolean {
   if (log.input.complete === true) return false
   if (run.parentRunId !== undefined && !log.byId.has(run.parentRunId)) return true
-  return run.events.some(event => event.type === 'node.dispatched' && !log.byId.has(String(event.payload.childRunId)))
+  return run.events.some(
+    ({ type, payload }) =>
+      type === 'node.dispatched' && !isPeerRun(payload.childRunId) && !log.byId.has(String(payload.childRunId)),
+  )
 }
 
 /** Each event has at most one cause, so following causes either ends or closes a ring. One event per ring is returned. */

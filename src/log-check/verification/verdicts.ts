@@ -1,3 +1,4 @@
+import { isPeerRun } from '../handoff/peer-names.js'
 import { eachRun, isBefore, type LoggedEvent, type Rule, type RunLog } from '../checked.js'
 import type { GraphNode } from '../graph.js'
 import { isGateQuestion } from '../interrupt/questions.js'
@@ -44,6 +45,8 @@ export const verdictRules: readonly Rule[] = [
     checks: eachRun((run, say) => {
       for (const { started, target, verdicts, point } of verificationAttemptsOf(run)) {
         for (const event of [started, ...verdicts]) {
+          // What a peer brought came to be there (L3c).
+          if (event.type === VERIFIED && isPeerRun(target)) continue
           const cause = eventsById(run).get(causeOf(event) ?? '')
           if (cause === undefined || !subjectsBefore(run, event, target).includes(cause))
             say(`caused by ${cause?.type ?? 'nothing'}, not by what brought ${show(target)}`, event)

@@ -5,7 +5,7 @@ import { STREAM_WORKFLOWS } from '../../core/standing/stream.js'
 import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import { checkFork } from '../fork-rules.js'
-import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { mayReplace, responseKey } from '../response-rules.js'
 import { bytesOfEvents, bytesOfTexts, newRunsIn, quotaRefusal } from '../usage-rules.js'
 import { addDelivery } from './deliveries.js'
 import { refuseErased } from './erasures.js'
@@ -19,7 +19,7 @@ import { addTo, firstOf, isAlive, type Tables } from './tables.js'
 export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   const refusal = refuse(tables, commit)
   if (refusal) return wasApplied(tables, commit) ? { kind: 'committed' } : refusal
-  refuseErased(tables, commit.receipt?.tenant)
+  refuseErased(tables, commit.response?.tenant)
   for (const { create } of commit.streams) refuseErased(tables, create?.tenant)
   for (const stream of commit.streams) checkTerminal(tables, stream)
   const ends = commit.streams.map(stream => sharedEnd(tables, stream))
@@ -32,14 +32,15 @@ export function applyCommit(tables: Tables, commit: Commit): CommitResult {
   for (const { streamId, rows } of begun) tables.streamRuns.set(streamId, rows)
   for (const delivery of commit.deliveries ?? []) addDelivery(tables, delivery)
   for (const runId of commit.wakes) wake(tables, runId)
-  if (commit.receipt) tables.receipts.set(receiptKey(commit.receipt), commit.receipt)
+  if (commit.response) tables.responses.set(responseKey(commit.response), commit.response)
   return { kind: 'committed' }
 }
 
-function refuse(tables: Tables, { hostId, streams, receipt, quotas }: Commit): CommitResult | undefined {
+function refuse(tables: Tables, { hostId, streams, response, quotas }: Commit): CommitResult | undefined {
   if (!isAlive(tables, hostId)) return { kind: 'fenced' }
-  const earlier = receipt && tables.receipts.get(receiptKey(receipt))
-  if (earlier && !mayReplace(earlier, receipt.digest, receipt.at)) return { kind: 'receipt-exists', receipt: earlier }
+  const earlier = response && tables.responses.get(responseKey(response))
+  if (earlier && !mayReplace(earlier, response.digest, response.at))
+    return { kind: 'response-exists', response: earlier }
   for (const { runId, expected, epoch, create } of streams) {
     const run = tables.runs.get(runId)
     const fits = run ? !create && expected === run.length : create !== undefined

@@ -105,7 +105,7 @@ export function finishErasure(
   if (erasure === undefined || !holdsLease(tables, erasing)) return 'lost'
   if (nextToErase(tables, tenant)) return 'more'
   const deleted = [
-    deleteSome(tables.receipts, row => row.tenant === tenant, limit),
+    deleteSome(tables.responses, row => row.tenant === tenant, limit),
     deleteSome(tables.standards, ([row]) => row?.tenant === tenant, limit),
     deleteSome(tables.deliveries, row => row.tenant === tenant, limit),
     ...eraseJournal(tables, tenant, limit),

@@ -1,4 +1,4 @@
-import { forkScope, runScope, SPACES, type Space } from '../../core/journal/place.js'
+import { forkScope, type LayerBefore, runScope, SPACES, type Space } from '../../core/journal/place.js'
 import type { Content, Key, OutsideResult, OutsideWrite, ScopeRow, StreamEvent } from '../../engine/ports/journal.js'
 import { hashOfBody } from '../journal-content.js'
 import { keyOf } from '../journal-reads.js'
@@ -16,13 +16,17 @@ import {
   type Scope,
   scopeOf,
   setScope,
+  writeNamed,
 } from './journal-tables.js'
+import { dropUpload, lengthOf, partsOf } from './pieces.js'
 import { addTo, type Tables } from './tables.js'
 
 export function keepContent(tables: Tables, content: Content): void {
   const key = contentKey(content.tenant, content.contentId)
   if (tables.journal.contents.has(key)) return
-  tables.journal.contents.set(key, { ...content, hash: hashOfBody(content.body) })
+  const parts = partsOf(tables.journal, content)
+  tables.journal.uploads.delete(key)
+  tables.journal.contents.set(key, { ...content, hash: hashOfBody(content.body), parts })
   addTo(tables.bytes, content.tenant, content.body.byteLength)
 }
 
@@ -34,6 +38,7 @@ export function writeOutside(
 ): OutsideResult {
   const work = (): OutsideResult => {
     const rows: Written[] = []
+    for (const { content } of writes) if (content) partsOf(tables.journal, content)
     for (const outside of writes) {
       const written = writeOne(tables.journal, tenant, outside)
       if ('refused' in written) return written.refused
@@ -83,6 +88,28 @@ function toldOutside(journal: JournalTables, tenant: string, outside: OutsideWri
 
 export const entriesOf = ({ rows }: Scope): number =>
   rows.filter(({ until, write }) => until === null && write.op === 'put').length
+
+/** Keys that have no put in the scope, and that these runs will put there if gates let them. */
+export function heldKeys(journal: JournalTables, scope: Scope, held: readonly LayerBefore[]): ReadonlySet<string> {
+  const { tenant, space, scope: name } = scope
+  const layered = held.flatMap(({ runId }) =>
+    (journal.layers.get(runId) ?? []).flatMap(row => {
+      const write = row.left === null && row.scope === name ? writeNamed(journal, row.write) : undefined
+      return write ? [write] : []
+    }),
+  )
+  const [own] = held
+  const since = (own && journal.writes.get(own.runId))?.filter(
+    ({ scope: to, sequence }) => to === name && own !== undefined && sequence >= own.before,
+  )
+  const keys = new Set<string>()
+  for (const write of [...layered, ...(since ?? [])]) {
+    if (write.tenant !== tenant || write.space !== space) continue
+    if (write.op === 'put' && latestOf(scope, write)?.write.op !== 'put') keys.add(keyOf(write))
+    else keys.delete(keyOf(write))
+  }
+  return keys
+}
 
 export function scopesOf(journal: JournalTables, tenant: string, space: Space, after?: string): ScopeRow[] {
   const scopes = [...journal.scopes.values()].filter(
@@ -164,7 +191,7 @@ function deleteContent(tables: Tables, tenant: string, contentId: string): numbe
   const content = tables.journal.contents.get(key)
   if (content === undefined) return 0
   tables.journal.contents.delete(key)
-  addTo(tables.bytes, tenant, -content.body.byteLength)
+  addTo(tables.bytes, tenant, -content.body.byteLength - lengthOf(content.parts))
   return 1
 }
 
@@ -224,11 +251,13 @@ function dropScope(tables: Tables, scope: Scope): void {
 /** S14: a limited number of each kind at a time; how many of each were deleted. */
 export function eraseJournal(tables: Tables, tenant: string, limit: number): number[] {
   const { journal } = tables
+  const uploads = [...journal.uploads.values()].filter(row => row.tenant === tenant).slice(0, limit)
+  for (const upload of uploads) dropUpload(tables, upload)
   const contents = [...journal.contents.values()].filter(row => row.tenant === tenant).slice(0, limit)
   for (const { contentId } of contents) deleteContent(tables, tenant, contentId)
   const isGone = ([, rows]: readonly [string, readonly ToldWrite[]]) => rows.some(row => row.tenant === tenant)
   for (const [runId] of [...journal.writes].filter(isGone)) journal.writes.delete(runId)
   for (const scope of journal.scopes.values()) if (scope.tenant === tenant) deleteScope(journal, scope)
   journal.streams.delete(tenant)
-  return [contents.length]
+  return [uploads.length, contents.length]
 }

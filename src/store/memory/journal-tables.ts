@@ -8,7 +8,9 @@ import { RevertibleMap } from './revertible-map.js'
 /** The journal in memory. Rows are replaced, never changed in place. */
 export type JournalTables = {
   /** By `contentKey`. */
-  readonly contents: RevertibleMap<Content & { readonly hash: string }>
+  readonly contents: RevertibleMap<Content & { readonly hash: string; readonly parts: readonly Uint8Array[] }>
+  /** By `contentKey`: pieces of what is still coming. */
+  readonly uploads: RevertibleMap<Upload>
   /** By the run that wrote, in the order of their events. */
   readonly writes: RevertibleMap<readonly ToldWrite[]>
   /** By run, in the order in which they entered. */
@@ -19,6 +21,13 @@ export type JournalTables = {
   readonly reads: RevertibleMap<ReadonlySet<string>>
   /** By tenant. */
   readonly streams: RevertibleMap<Stream>
+}
+
+export type Upload = {
+  readonly tenant: string
+  readonly contentId: string
+  readonly at: number
+  readonly parts: ReadonlyMap<number, Uint8Array>
 }
 
 export type Scope = {
@@ -45,6 +54,7 @@ export type Stream = { readonly events: readonly TenantEvent[]; readonly writes:
 
 export const emptyJournal = (): JournalTables => ({
   contents: new RevertibleMap(),
+  uploads: new RevertibleMap(),
   writes: new RevertibleMap(),
   layers: new RevertibleMap(),
   scopes: new RevertibleMap(),

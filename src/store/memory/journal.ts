@@ -1,4 +1,10 @@
-import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import {
+  type AttemptBefore,
+  type LayerBefore,
+  type Reach,
+  type Space,
+  WORKSPACE_SCOPE,
+} from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -15,17 +21,19 @@ import type {
   WriteName,
   WriteRow,
 } from '../../engine/ports/journal.js'
+import type { Piece, PieceStore } from '../../engine/ports/pieces.js'
 import { entriesAt, entryAt, type FoundRow, fits, type JournalRows, keyOf, searchAt } from '../journal-reads.js'
 import { tagWord } from '../journal-words.js'
 import { refuseControls } from '../storable-text.js'
 import { refuseErased } from './erasures.js'
 import { sharedBy } from './journal-commit.js'
-import { collect, destroy, entriesOf, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
+import { collect, destroy, entriesOf, heldKeys, keepContent, scopesOf, writeOutside } from './journal-keeping.js'
 import { contentKey, type Published, publishedIn, scopeOf, toRow, wordsOfWrite, writeNamed } from './journal-tables.js'
+import { collectUploads, dropUpload, keepPiece } from './pieces.js'
 import { emptyTables, type Tables } from './tables.js'
 
 /** The journal of the store in memory. */
-export class MemoryJournal implements Journal, JournalKeeping {
+export class MemoryJournal implements Journal, JournalKeeping, PieceStore {
   protected readonly tables: Tables = emptyTables()
   readonly #rows = rowsIn(this.tables)
 
@@ -41,8 +49,10 @@ export class MemoryJournal implements Journal, JournalKeeping {
     }
   }
 
-  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
-    return entriesOf(scopeOf(this.tables.journal, tenant, space, scope))
+  async countEntries(tenant: string, space: Space, scope: string, held: readonly LayerBefore[] = []): Promise<number> {
+    const { journal } = this.tables
+    const found = scopeOf(journal, tenant, space, scope)
+    return entriesOf(found) + heldKeys(journal, found, held).size
   }
 
   async keepContent(content: Content): Promise<void> {
@@ -55,7 +65,7 @@ export class MemoryJournal implements Journal, JournalKeeping {
   async readContent(tenant: string, contentId: string): Promise<Content | undefined> {
     const found = this.tables.journal.contents.get(contentKey(tenant, contentId))
     if (found === undefined) return undefined
-    const { hash: _hash, ...content } = found
+    const { hash: _hash, parts: _parts, ...content } = found
     return content
   }
 
@@ -122,6 +132,27 @@ export class MemoryJournal implements Journal, JournalKeeping {
 
   async horizonOf(tenant: string, space: Space, scope: string): Promise<number> {
     return scopeOf(this.tables.journal, tenant, space, scope).horizon
+  }
+
+  async keepPiece(piece: Piece): Promise<void> {
+    const { tenant, contentId } = piece
+    refuseControls({ tenant, contentId })
+    refuseErased(this.tables, tenant)
+    keepPiece(this.tables, piece)
+  }
+
+  async readPiece(tenant: string, contentId: string, index: number): Promise<Uint8Array | undefined> {
+    const { contents, uploads } = this.tables.journal
+    const key = contentKey(tenant, contentId)
+    return contents.get(key)?.parts[index] ?? uploads.get(key)?.parts.get(index)
+  }
+
+  async dropUpload(tenant: string, contentId: string): Promise<void> {
+    dropUpload(this.tables, { tenant, contentId })
+  }
+
+  async collectUploads(olderThan: number, limit: number): Promise<number> {
+    return collectUploads(this.tables, olderThan, limit)
   }
 
   async destroyContent(tenant: string, space: Space, scope: string, key: Key): Promise<number> {

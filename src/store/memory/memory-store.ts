@@ -7,7 +7,7 @@ import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
-import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { RememberedResponse, ResponseKey } from '../../engine/ports/remembered-responses.js'
 import type { ExpiredRun, ExpiredRuns, PurgedRun, PurgeResult } from '../../engine/ports/retention.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
@@ -17,7 +17,7 @@ import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { LocalHints } from '../local-hints.js'
 import { countWithin } from '../page-size.js'
-import { mayReplace, receiptKey } from '../receipt-rules.js'
+import { mayReplace, responseKey } from '../response-rules.js'
 import { refuseControls } from '../storable-text.js'
 import * as checkpoints from './checkpoints.js'
 import { applyCommit, usageOf } from './commit.js'
@@ -160,35 +160,38 @@ export class MemoryStore extends MemoryJournal implements Store {
     return gateRowsOf(this.tables, runId)
   }
 
-  async getReceipt(key: ReceiptKey): Promise<Receipt | undefined> {
-    return this.tables.receipts.get(receiptKey(key))
+  async getResponse(key: ResponseKey): Promise<RememberedResponse | undefined> {
+    return this.tables.responses.get(responseKey(key))
   }
 
-  async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
-    refuseControls(receipt)
-    const existing = this.tables.receipts.get(receiptKey(receipt))
-    if (existing && !mayReplace(existing, receipt.digest, now)) return { claimed: false, receipt: existing }
-    erasures.refuseErased(this.tables, receipt.tenant)
-    this.tables.receipts.set(receiptKey(receipt), receipt)
+  async claimResponse(
+    response: RememberedResponse,
+    now: number,
+  ): Promise<{ claimed: true } | { claimed: false; response: RememberedResponse }> {
+    refuseControls(response)
+    const existing = this.tables.responses.get(responseKey(response))
+    if (existing && !mayReplace(existing, response.digest, now)) return { claimed: false, response: existing }
+    erasures.refuseErased(this.tables, response.tenant)
+    this.tables.responses.set(responseKey(response), response)
     return { claimed: true }
   }
 
-  async finishReceipt(receipt: Receipt): Promise<void> {
-    refuseControls(receipt)
-    if (this.tables.erasures.has(receipt.tenant)) return
-    const existing = this.tables.receipts.get(receiptKey(receipt))
-    if (existing?.state === 'pending' && existing.leaseOwner === receipt.leaseOwner) {
-      this.tables.receipts.set(receiptKey(receipt), receipt)
+  async finishResponse(response: RememberedResponse): Promise<void> {
+    refuseControls(response)
+    if (this.tables.erasures.has(response.tenant)) return
+    const existing = this.tables.responses.get(responseKey(response))
+    if (existing?.state === 'pending' && existing.leaseOwner === response.leaseOwner) {
+      this.tables.responses.set(responseKey(response), response)
     }
   }
 
-  async deleteReceipt(key: ReceiptKey): Promise<void> {
-    this.tables.receipts.delete(receiptKey(key))
+  async deleteResponse(key: ResponseKey): Promise<void> {
+    this.tables.responses.delete(responseKey(key))
   }
 
-  async purgeReceipts(olderThan: number): Promise<number> {
-    const old = [...this.tables.receipts].filter(([, receipt]) => receipt.at < olderThan)
-    for (const [key] of old) this.tables.receipts.delete(key)
+  async purgeResponses(olderThan: number): Promise<number> {
+    const old = [...this.tables.responses].filter(([, response]) => response.at < olderThan)
+    for (const [key] of old) this.tables.responses.delete(key)
     return old.length
   }
 

@@ -5,7 +5,7 @@ import type { EffectClaim } from '../../engine/ports/effect-ledger.js'
 import type { Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
-import type { Receipt } from '../../engine/ports/receipts.js'
+import type { RememberedResponse } from '../../engine/ports/remembered-responses.js'
 import type { PurgedRun } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
@@ -29,7 +29,7 @@ export type Tables = {
   readonly hosts: Map<string, HostRow>
   /** Of all hosts on this store; one entry at most. */
   readonly identity: Map<'host', { readonly id: string; readonly given: boolean }>
-  readonly receipts: Map<string, Receipt>
+  readonly responses: Map<string, RememberedResponse>
   readonly invocations: Map<string, InvocationRow>
   readonly definitions: Map<string, string>
   readonly workflows: Map<string, Omit<WorkflowRecord, 'definition'>>
@@ -103,7 +103,7 @@ export const emptyTables = (): Tables => ({
   forks: new Map(),
   hosts: new Map(),
   identity: new Map(),
-  receipts: new Map(),
+  responses: new Map(),
   invocations: new Map(),
   definitions: new Map(),
   workflows: new Map(),

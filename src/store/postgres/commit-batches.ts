@@ -6,11 +6,13 @@ import {
   StoreUnavailable,
   UnverifiedMerge,
 } from '../../engine/ports/event-log.js'
+import type { RememberedResponse } from '../../engine/ports/remembered-responses.js'
 import { TenantErased } from '../../engine/ports/tenants.js'
-import { receiptKey } from '../receipt-rules.js'
+import { responseKey } from '../response-rules.js'
 import { type Connections, StatementFault } from './connections.js'
 import { journaledIn } from './journaled.js'
 import { SQL } from './statements.js'
+import { isWithoutContent } from './trouble.js'
 
 type Entry = {
   readonly commit: Commit
@@ -24,18 +26,23 @@ type Entry = {
   readonly reject: (error: unknown) => void
 }
 
-type Reply = { readonly answers: readonly (CommitResult | null)[]; readonly peers: boolean }
+/** The functions of the database know remembered responses by the older name that their table has. */
+type StoredRefusal =
+  | Exclude<CommitResult, { kind: 'response-exists' }>
+  | { readonly kind: 'receipt-exists'; readonly receipt: RememberedResponse }
+
+type Reply = { readonly answers: readonly (StoredRefusal | null)[]; readonly peers: boolean }
 
 type Conflict = Extract<CommitResult, { kind: 'workspace-conflict' }>
 
 const MAX_BATCH = 128
 /** What is longer by itself is a batch of its own. */
 const MAX_CHARACTERS = 768 * 1_024
-const COMMITTED: CommitResult = { kind: 'committed' }
+const COMMITTED = { kind: 'committed' } as const
 
 /**
  * Group commit over the network: commits that arrive while calls are under way share the next call. A batch holds
- * commits that share nothing but the runs they wake, and no two calls under way touch the same run, receipt or scope,
+ * commits that share nothing but the runs they wake, and no two calls under way touch the same run, response or scope,
  * so they do not wait for each other's row locks. What does not fit waits, and tenants take turns.
  */
 export class CommitBatches {
@@ -128,7 +135,7 @@ export class CommitBatches {
     try {
       const { answers, peers } = await this.#query(batch.map(entry => entry.commit))
       if (peers) this.#onPeers(batch.filter((_, i) => answers[i] === null).map(entry => entry.commit))
-      for (const [i, entry] of batch.entries()) entry.resolve(answers[i] ?? COMMITTED)
+      for (const [i, entry] of batch.entries()) entry.resolve(asTold(answers[i] ?? COMMITTED))
     } catch (error) {
       const isSomebodys = error instanceof StatementFault || error instanceof TenantErased
       if (batch.length > 1 && isSomebodys) for (const entry of batch) await this.#call([entry])
@@ -144,7 +151,7 @@ export class CommitBatches {
     const streams = commits.flatMap(commit => commit.streams)
     const webhooks = commits.flatMap(({ deliveries }) => deliveries?.map(({ webhookId }) => webhookId) ?? [])
     const rows = await this.#connections.query<{ reply: Reply }>(SQL.commit, [
-      JSON.stringify(commits),
+      JSON.stringify(commits.map(asStored)),
       writers,
       names,
       runIds,
@@ -158,12 +165,17 @@ export class CommitBatches {
   }
 }
 
+const asStored = ({ response, ...commit }: Commit) => (response ? { ...commit, receipt: response } : commit)
+
+const asTold = (answer: StoredRefusal): CommitResult =>
+  answer.kind === 'receipt-exists' ? { kind: 'response-exists', response: answer.receipt } : answer
+
 function settle({ resolve, reject }: Entry, error: unknown): void {
   const cause = error instanceof StatementFault ? error.cause : undefined
   if (!(cause instanceof pg.DatabaseError)) reject(error)
   else if (cause.code === 'AW409')
     resolve({ kind: 'workspace-conflict', ...(JSON.parse(cause.detail ?? '{}') as Omit<Conflict, 'kind'>) })
-  else if (cause.code === 'AC404') reject(new MissingContent(cause.message, { cause }))
+  else if (isWithoutContent(cause)) reject(new MissingContent(cause.message, { cause }))
   else reject(unverified(error) ?? error)
 }
 
@@ -182,9 +194,9 @@ const charactersIn = ({ events, snapshot = '' }: Commit['streams'][number]): num
 
 const runName = (runId: string): string => `run ${runId}`
 
-/** Names of what may come into being, so that two who would create it meet at a lock. */
-const newNames = ({ streams, receipt }: Commit): string[] => {
-  const names: string[] = receipt ? [`receipt ${receiptKey(receipt)}`] : []
+/** Names of what may come into being, so that two who would create it meet at a lock, whichever build each of them is. */
+const newNames = ({ streams, response }: Commit): string[] => {
+  const names: string[] = response ? [`receipt ${responseKey(response)}`] : []
   for (const { runId, create } of streams) {
     if (create) names.push(runName(runId))
     if (create?.exclusiveScope && create.scopeId !== null) {

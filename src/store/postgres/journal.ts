@@ -1,4 +1,11 @@
-import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import {
+  type AttemptBefore,
+  type LayerBefore,
+  type Reach,
+  type Space,
+  WORKSPACE_SCOPE,
+} from '../../core/journal/place.js'
+import { MissingContent } from '../../engine/ports/event-log.js'
 import type {
   Content,
   EntriesPage,
@@ -15,18 +22,21 @@ import type {
   WriteName,
   WriteRow,
 } from '../../engine/ports/journal.js'
+import type { Piece, PieceStore } from '../../engine/ports/pieces.js'
 import { claimToken } from '../claim-tokens.js'
-import { type PackedContent, packContent, unpackContent } from '../journal-content.js'
+import { hashOfBody, type PackedContent, packContent, unpackContent } from '../journal-content.js'
 import { entriesAt, entryAt, searchAt } from '../journal-reads.js'
 import { refuseControls } from '../storable-text.js'
+import { StatementFault } from './connections.js'
 import { PostgresKeeping } from './keeping.js'
 import { journalRowsIn } from './read-journal.js'
 import { SQL } from './statements.js'
+import { isWithoutContent } from './trouble.js'
 
 type HeadRow = { readonly space: Space; readonly head: number; readonly horizon: number; readonly entries: number }
 
 /** The part of the store that keeps memory and workspaces. */
-export class PostgresJournal extends PostgresKeeping implements Journal, JournalKeeping {
+export class PostgresJournal extends PostgresKeeping implements Journal, JournalKeeping, PieceStore {
   readonly #rows = journalRowsIn(this.queries)
 
   async heads(
@@ -39,12 +49,21 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
     return { memory: head('memory'), workspace: head('workspace') }
   }
 
-  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
-    return (await this.#scope(tenant, space, scope))?.entries ?? 0
+  async countEntries(tenant: string, space: Space, scope: string, held: readonly LayerBefore[] = []): Promise<number> {
+    const entries = (await this.#scope(tenant, space, scope))?.entries ?? 0
+    if (held.length === 0) return entries
+    const counted = await this.queries.readOne<{ keys: number }>(
+      SQL.countHeld,
+      tenant,
+      space,
+      scope,
+      JSON.stringify(held),
+    )
+    return entries + (counted?.keys ?? 0)
   }
 
   async keepContent(content: Content): Promise<void> {
-    await this.queries.all(SQL.keepContent, JSON.stringify(sendable(content)))
+    await this.queries.all(SQL.keepContent, JSON.stringify(sendable(content))).catch(refuseWithoutContent)
   }
 
   async readContent(tenant: string, contentId: string): Promise<Content | undefined> {
@@ -82,7 +101,8 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
       return { ...write, bytes: write.bytes ?? content?.body.byteLength ?? 0, content: content && sendable(content) }
     })
     const values = [tenant, JSON.stringify(sent), JSON.stringify(event), claimToken()]
-    return (await this.queries.answer<{ result: OutsideResult }>(SQL.writeOutside, ...values)).result
+    const writing = this.queries.answer<{ result: OutsideResult }>(SQL.writeOutside, ...values)
+    return (await writing.catch(refuseWithoutContent)).result
   }
 
   readTenantEvents(tenant: string, from: number, limit: number): Promise<TenantEvent[]> {
@@ -112,10 +132,34 @@ export class PostgresJournal extends PostgresKeeping implements Journal, Journal
       .destroyed
   }
 
+  async keepPiece({ tenant, contentId, index, at, body }: Piece): Promise<void> {
+    refuseControls({ tenant, contentId })
+    const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    await this.queries.all(SQL.keepPiece, tenant, contentId, index, hashOfBody(body), at, bytes)
+  }
+
+  async readPiece(tenant: string, contentId: string, index: number): Promise<Uint8Array | undefined> {
+    return (await this.queries.readOne<{ body: Uint8Array }>(SQL.readPiece, tenant, contentId, index))?.body
+  }
+
+  async dropUpload(tenant: string, contentId: string): Promise<void> {
+    await this.queries.all(SQL.dropUpload, tenant, contentId)
+  }
+
+  async collectUploads(olderThan: number, limit: number): Promise<number> {
+    return (await this.queries.answer<{ collected: number }>(SQL.collectUploads, olderThan, limit)).collected
+  }
+
   #scope(tenant: string, space: Space, scope: string): Promise<HeadRow | undefined> {
     const scopes = space === 'memory' ? [scope, null] : [null, scope]
     return this.queries.readOne<HeadRow>(SQL.journalHeads, tenant, ...scopes)
   }
+}
+
+/** S15. */
+function refuseWithoutContent(error: unknown): never {
+  const cause = error instanceof StatementFault ? error.cause : undefined
+  throw isWithoutContent(cause) ? new MissingContent((cause as Error).message, { cause }) : error
 }
 
 /** As JSON carries it. S11: its names, before they are; texts may hold anything. */

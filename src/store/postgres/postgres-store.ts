@@ -7,7 +7,7 @@ import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
-import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { RememberedResponse, ResponseKey } from '../../engine/ports/remembered-responses.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -23,7 +23,7 @@ import { migrate } from './migrate.js'
 import { probeConnections, probeTables, withSessions } from './probe.js'
 import { Queries } from './queries.js'
 import { SQL } from './statements.js'
-import { receiptValues, tryValues } from './values.js'
+import { responseValues, tryValues } from './values.js'
 
 export type PostgresStoreOptions = {
   /** Holds all of Assay's tables; created if absent. Default `assay`. */
@@ -197,31 +197,34 @@ export class PostgresStore extends PostgresJournal implements Store {
     }
   }
 
-  getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
-    return this.queries.readOne(SQL.getReceipt, tenant, endpoint, key)
+  getResponse({ tenant, endpoint, key }: ResponseKey): Promise<RememberedResponse | undefined> {
+    return this.queries.readOne(SQL.getResponse, tenant, endpoint, key)
   }
 
-  async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
+  async claimResponse(
+    response: RememberedResponse,
+    now: number,
+  ): Promise<{ claimed: true } | { claimed: false; response: RememberedResponse }> {
     const claim = claimToken()
     for (;;) {
-      const claimed = await this.queries.one(SQL.claimReceipt, ...receiptValues(receipt), claim, now)
+      const claimed = await this.queries.one(SQL.claimResponse, ...responseValues(response), claim, now)
       if (claimed) return { claimed: true }
-      const existing = await this.getReceipt(receipt)
+      const existing = await this.getResponse(response)
       // Absent: deleted since, so the claim is free again.
-      if (existing) return { claimed: false, receipt: existing }
+      if (existing) return { claimed: false, response: existing }
     }
   }
 
-  async finishReceipt(receipt: Receipt): Promise<void> {
-    await this.queries.all(SQL.finishReceipt, ...receiptValues(receipt))
+  async finishResponse(response: RememberedResponse): Promise<void> {
+    await this.queries.all(SQL.finishResponse, ...responseValues(response))
   }
 
-  async deleteReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<void> {
-    await this.queries.all(SQL.deleteReceipt, tenant, endpoint, key)
+  async deleteResponse({ tenant, endpoint, key }: ResponseKey): Promise<void> {
+    await this.queries.all(SQL.deleteResponse, tenant, endpoint, key)
   }
 
-  purgeReceipts(olderThan: number): Promise<number> {
-    return this.queries.purge(SQL.purgeReceipts, olderThan)
+  purgeResponses(olderThan: number): Promise<number> {
+    return this.queries.purge(SQL.purgeResponses, olderThan)
   }
 
   purgeEffects(olderThan: number): Promise<number> {

@@ -84,7 +84,9 @@ CREATE TABLE assay.events (
   hash text NOT NULL DEFAULT ''::text,
   salt text,
   erased text,
+  foreign_cause text,
   CONSTRAINT events_check CHECK (((cause >= 0) AND (cause < seq))),
+  CONSTRAINT events_check1 CHECK (((foreign_cause IS NULL) OR (cause IS NULL))),
   CONSTRAINT events_pkey PRIMARY KEY (run_id, seq),
   CONSTRAINT events_seq_check CHECK ((seq >= 0))
 );
@@ -195,11 +197,15 @@ CREATE TABLE assay.journal_contents (
   words text[] COLLATE "C",
   text bytea,
   body bytea NOT NULL,
+  pieces bigint NOT NULL DEFAULT 0,
   CONSTRAINT journal_contents_pkey PRIMARY KEY (tenant, content_id)
 );
 CREATE INDEX journal_contents_run ON assay.journal_contents USING btree (run_id) WHERE (run_id IS NOT NULL);
 CREATE TRIGGER bytes_of_contents AFTER INSERT OR DELETE ON assay.journal_contents FOR EACH ROW EXECUTE FUNCTION assay.bytes_of_contents();
 CREATE TRIGGER journal_contents_of_erased BEFORE INSERT ON assay.journal_contents FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+CREATE TRIGGER journal_contents_pieces BEFORE INSERT ON assay.journal_contents FOR EACH ROW WHEN ((new.pieces > 0)) EXECUTE FUNCTION assay.contents_have_pieces();
+CREATE TRIGGER journal_contents_pieces_gone AFTER DELETE ON assay.journal_contents FOR EACH ROW WHEN ((old.pieces > 0)) EXECUTE FUNCTION assay.pieces_are_gone();
+CREATE TRIGGER journal_contents_whole AFTER INSERT ON assay.journal_contents FOR EACH ROW WHEN ((new.pieces > 0)) EXECUTE FUNCTION assay.contents_are_whole();
 
 CREATE TABLE assay.journal_layers (
   run_id text COLLATE "C" NOT NULL,
@@ -218,6 +224,19 @@ CREATE TABLE assay.journal_layers (
 );
 CREATE INDEX journal_layers_keys ON assay.journal_layers USING btree (run_id, space, scope, ref, id, seq, ord);
 CREATE INDEX journal_layers_writes ON assay.journal_layers USING btree (write_id);
+
+CREATE TABLE assay.journal_pieces (
+  tenant text COLLATE "C" NOT NULL,
+  content_id text COLLATE "C" NOT NULL,
+  piece bigint NOT NULL,
+  hash text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  body bytea NOT NULL,
+  CONSTRAINT journal_pieces_piece_check CHECK ((piece >= 0)),
+  CONSTRAINT journal_pieces_pkey PRIMARY KEY (tenant, content_id, piece)
+);
+CREATE TRIGGER bytes_of_pieces AFTER INSERT OR DELETE ON assay.journal_pieces FOR EACH ROW EXECUTE FUNCTION assay.bytes_of_contents();
+CREATE TRIGGER journal_pieces_of_erased BEFORE INSERT ON assay.journal_pieces FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
 
 CREATE TABLE assay.journal_reads (
   tenant text COLLATE "C" NOT NULL,
@@ -238,6 +257,15 @@ CREATE TABLE assay.journal_scopes (
   CONSTRAINT journal_scopes_pkey PRIMARY KEY (scope_id),
   CONSTRAINT journal_scopes_tenant_space_scope_key UNIQUE (tenant, space, scope)
 );
+
+CREATE TABLE assay.journal_uploads (
+  tenant text COLLATE "C" NOT NULL,
+  content_id text COLLATE "C" NOT NULL,
+  at bigint NOT NULL,
+  CONSTRAINT journal_uploads_pkey PRIMARY KEY (tenant, content_id)
+);
+CREATE INDEX journal_uploads_at ON assay.journal_uploads USING btree (at);
+CREATE TRIGGER journal_uploads_gone AFTER DELETE ON assay.journal_uploads FOR EACH ROW EXECUTE FUNCTION assay.pieces_are_gone();
 
 CREATE TABLE assay.journal_words (
   scope_id bigint NOT NULL,
@@ -579,8 +607,14 @@ CREATE FUNCTION assay.claim_purge(claimer text, now bigint, lease_ms bigint) RET
   AS md5:0690d71ab6f042ad7ab5540d47d72f3e;
 CREATE FUNCTION assay.collect_journal(older_than bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:bd35f5d06384e997f4a300d2c40dd5e8;
+CREATE FUNCTION assay.collect_uploads(older_than bigint, at_most bigint) RETURNS bigint LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:c1ff605f305f866ec1d1a10cb720c571;
 CREATE FUNCTION assay.commit_batch(batch jsonb, writers text[], names text[], run_ids text[], forks boolean, gates boolean, snapshots_kept boolean, webhook_ids text[], journaled jsonb DEFAULT '[]'::jsonb) RETURNS jsonb LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
   AS md5:55015e99c176b1f1023e3da00aaaca09;
+CREATE FUNCTION assay.contents_are_whole() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:eb95d7d9ee13c4a553ee0ee032b95c75;
+CREATE FUNCTION assay.contents_have_pieces() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:89c2f4fb2d70e88aa06b758a186cc671;
 CREATE FUNCTION assay.definitions_immutable() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:bd6dd631e18bda52c5bfd2710a0a6cb9;
 CREATE FUNCTION assay.delete_purged(root text, deleter text, at_most bigint) RETURNS text LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -596,7 +630,7 @@ CREATE FUNCTION assay.enter_layer(run text, n bigint, node text, happened bigint
 CREATE FUNCTION assay.erase_events(name text, eraser text, run text, seqs bigint[], left_over text[]) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:0dc4150ffd6e234ab233962085e63f8b;
 CREATE FUNCTION assay.erase_journal(whose text, at_most bigint) RETURNS bigint[] LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
-  AS md5:2ba81e483f90c68ba874c628d5720427;
+  AS md5:6fddfdd0c11baca56872d1304ac78b9f;
 CREATE FUNCTION assay.erase_run(name text, eraser text, run text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:78197462c51cf332029cf3801ddbfd44;
 CREATE FUNCTION assay.erase_tenants(names text[], asked bigint[], keys text[], signatures text[]) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
@@ -650,7 +684,9 @@ CREATE FUNCTION assay.journal_gone() RETURNS trigger LANGUAGE plpgsql SET enable
 CREATE FUNCTION assay.journal_writes_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:42311687a20729c78edd8bb26d48cc4b;
 CREATE FUNCTION assay.keep_content(c jsonb) RETURNS void LANGUAGE sql SET search_path=assay, pg_temp
-  AS md5:af068087610b652ec94887d75b10d396;
+  AS md5:384db8b8fbeb506c7560d9f4e5a31295;
+CREATE FUNCTION assay.keep_piece(whose text, content text, nth bigint, with_hash text, at_time bigint, bytes bytea) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:2065889da00f2360e8e8dc4fbaee5226;
 CREATE FUNCTION assay.lock_scopes(journaled jsonb) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp
   AS md5:e232d8037c81d772c06548fb4f497d1a;
 CREATE FUNCTION assay.lowered(tag text) RETURNS text LANGUAGE sql IMMUTABLE
@@ -659,6 +695,8 @@ CREATE FUNCTION assay.merges_one_hash() RETURNS trigger LANGUAGE plpgsql SET ena
   AS md5:b7d9c9bd8bda2c118a7176ee1c417b1c;
 CREATE FUNCTION assay.over_quota(quota text, quotas jsonb, remaining bigint) RETURNS jsonb LANGUAGE sql IMMUTABLE
   AS md5:296558698ecb358f69c5a0d5ce9c9f4a;
+CREATE FUNCTION assay.pieces_are_gone() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
+  AS md5:09132d3e3926b8703fe6bfba77d62021;
 CREATE FUNCTION assay.postpone_deliveries(webhook text, until bigint) RETURNS void LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:ffe37a0231b3f99eef59b7a2b6af216f;
 CREATE FUNCTION assay.publish_write(which bigint, target text, happened bigint, run text, n bigint) RETURNS void LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp

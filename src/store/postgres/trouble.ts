@@ -32,6 +32,9 @@ const UNAVAILABLE = new Set([
 /** Something was to be stored of a tenant that was erased (S14): what `refuse_erased` raises. */
 export const isOfErased = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === 'AE410'
 
+/** The content of a write is not stored, or not all of it (S15): what `take_write` and `contents_have_pieces` raise. */
+export const isWithoutContent = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === 'AC404'
+
 export function troubleOf(error: unknown): Trouble {
   // Anything that did not come from the server is about the way to it.
   if (!(error instanceof pg.DatabaseError) || error.code === undefined) return 'retry'

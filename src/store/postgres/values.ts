@@ -1,19 +1,19 @@
 import type { DeliveryResult } from '../../engine/ports/deliveries.js'
-import type { Receipt } from '../../engine/ports/receipts.js'
+import type { RememberedResponse } from '../../engine/ports/remembered-responses.js'
 
 /** In the order in which `sql/records.sql` numbers them. */
-export const receiptValues = (receipt: Receipt): unknown[] => [
-  receipt.tenant,
-  receipt.endpoint,
-  receipt.key,
-  receipt.digest,
-  receipt.state,
-  receipt.leaseOwner,
-  receipt.leaseUntil,
-  receipt.status,
-  JSON.stringify(receipt.headers),
-  receipt.body,
-  receipt.at,
+export const responseValues = (response: RememberedResponse): unknown[] => [
+  response.tenant,
+  response.endpoint,
+  response.key,
+  response.digest,
+  response.state,
+  response.leaseOwner,
+  response.leaseUntil,
+  response.status,
+  JSON.stringify(response.headers),
+  response.body,
+  response.at,
 ]
 
 export const tryValues = (result: DeliveryResult): unknown[] => [

@@ -1,4 +1,10 @@
-import { type AttemptBefore, type Reach, type Space, WORKSPACE_SCOPE } from '../../core/journal/place.js'
+import {
+  type AttemptBefore,
+  type LayerBefore,
+  type Reach,
+  type Space,
+  WORKSPACE_SCOPE,
+} from '../../core/journal/place.js'
 import type {
   Content,
   EntriesPage,
@@ -15,15 +21,16 @@ import type {
   WriteName,
   WriteRow,
 } from '../../engine/ports/journal.js'
+import type { Piece, PieceStore } from '../../engine/ports/pieces.js'
 import { claimToken } from '../claim-tokens.js'
-import { packContent } from '../journal-content.js'
+import { hashOfBody, packContent } from '../journal-content.js'
 import { entriesAt, entryAt, searchAt } from '../journal-reads.js'
 import { SqliteKeeping } from './keeping.js'
 import { attemptEntryIn, contentIn, headIn, journalRowsIn } from './read-journal.js'
 import { SQL } from './statements.js'
 
 /** The part of the store that keeps memory and workspaces. */
-export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeeping {
+export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeeping, PieceStore {
   readonly #rows = journalRowsIn(this.reader)
 
   async heads(
@@ -37,8 +44,10 @@ export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeep
     }
   }
 
-  async countEntries(tenant: string, space: Space, scope: string): Promise<number> {
-    return headIn(this.reader, tenant, space, scope).entries
+  async countEntries(tenant: string, space: Space, scope: string, held: readonly LayerBefore[] = []): Promise<number> {
+    const { entries } = headIn(this.reader, tenant, space, scope)
+    if (held.length === 0) return entries
+    return entries + Number(this.reader.get(SQL.journal.held, tenant, space, scope, JSON.stringify(held))?.keys)
   }
 
   keepContent(content: Content): Promise<void> {
@@ -94,5 +103,21 @@ export class SqliteJournal extends SqliteKeeping implements Journal, JournalKeep
 
   destroyContent(tenant: string, space: Space, scope: string, key: Key): Promise<number> {
     return this.write('destroyContent', { tenant, space, scope, key })
+  }
+
+  keepPiece(piece: Piece): Promise<void> {
+    return this.write('keepPiece', { piece, hash: hashOfBody(piece.body) })
+  }
+
+  async readPiece(tenant: string, contentId: string, index: number): Promise<Uint8Array | undefined> {
+    return this.reader.get(SQL.journal.piece, tenant, contentId, index)?.body as Uint8Array | undefined
+  }
+
+  dropUpload(tenant: string, contentId: string): Promise<void> {
+    return this.write('dropUpload', { tenant, contentId })
+  }
+
+  collectUploads(olderThan: number, limit: number): Promise<number> {
+    return this.write('collectUploads', { olderThan, limit })
   }
 }

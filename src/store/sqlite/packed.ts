@@ -3,7 +3,7 @@ import type { Fork } from '../../core/replay/events.js'
 import type { RunStatus } from '../../core/run/events.js'
 import type { NewDelivery } from '../../engine/ports/deliveries.js'
 import type { Commit, GatedPoint, NewRun, StoredEvent, StreamAppend } from '../../engine/ports/event-log.js'
-import type { Receipt } from '../../engine/ports/receipts.js'
+import type { RememberedResponse } from '../../engine/ports/remembered-responses.js'
 import type { SqlValue } from './driver.js'
 
 /**
@@ -20,7 +20,7 @@ export type PackedCommit = readonly [
   hostId: string,
   streams: readonly PackedStream[],
   wakes: readonly string[],
-  receipt: Receipt | null,
+  response: RememberedResponse | null,
   deliveries: readonly SqlValue[],
   quotas: StoredQuotas | null,
 ]
@@ -56,6 +56,7 @@ type PackedEvent = readonly [
   payload: string,
   secret: string | null,
   cause: number | null,
+  foreignCause: string | null,
   input: string | null,
   salt: string | null,
   hash: string,
@@ -85,14 +86,14 @@ export const charactersIn = ([, characters]: PackedCommit): number => characters
 
 export const tenantIn = ([, , tenant]: PackedCommit): string => tenant
 
-const charactersOf = ({ streams, receipt }: Commit): number =>
+const charactersOf = ({ streams, response }: Commit): number =>
   streams.reduce(
     (sum, { snapshot, events }) =>
       events.reduce(
         (inside, { payload, secret, input }) => inside + payload.length + (secret?.length ?? 0) + (input?.length ?? 0),
         sum + (snapshot?.length ?? 0),
       ),
-    receipt?.body.length ?? 0,
+    response?.body.length ?? 0,
   )
 
 export const packCommit = (commit: Commit): PackedCommit => [
@@ -103,19 +104,19 @@ export const packCommit = (commit: Commit): PackedCommit => [
   commit.hostId,
   commit.streams.map(packStream),
   commit.wakes,
-  commit.receipt ?? null,
+  commit.response ?? null,
   (commit.deliveries ?? []).flatMap(packDelivery),
   commit.quotas ?? null,
 ]
 
 export function unpackCommit(packed: PackedCommit): Commit {
-  const [, , tenant, appendId, hostId, streams, wakes, receipt, deliveries, quotas] = packed
+  const [, , tenant, appendId, hostId, streams, wakes, response, deliveries, quotas] = packed
   return {
     appendId,
     hostId,
     streams: streams.map(unpackStream),
     wakes,
-    ...(receipt && { receipt }),
+    ...(response && { response }),
     deliveries: unpackAll(deliveries, 6, unpackDelivery),
     ...(quotas && { quotas }),
     tenant,
@@ -125,8 +126,8 @@ export function unpackCommit(packed: PackedCommit): Commit {
 function packStream(stream: StreamAppend): PackedStream {
   const { runId, expected, epoch, status, wakeAt, create, head, snapshot } = stream
   const fields: SqlValue[] = []
-  for (const { type, nodeId, payload, secret, cause, input, salt, hash, at } of stream.events)
-    fields.push(type, nodeId, payload, secret, cause, input, salt, hash, at)
+  for (const { type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at } of stream.events)
+    fields.push(type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at)
   return [runId, expected, epoch, status, wakeAt, create ? packRun(create) : null, fields, head, snapshot ?? null]
 }
 
@@ -138,7 +139,7 @@ function unpackStream(packed: PackedStream): StreamAppend {
     epoch,
     status,
     wakeAt,
-    events: unpackAll(fields, 9, (event: PackedEvent, i) => unpackEvent(event, expected + i)),
+    events: unpackAll(fields, 10, (event: PackedEvent, i) => unpackEvent(event, expected + i)),
     head,
     ...(snapshot !== null && { snapshot }),
     ...(create && { create: unpackRun(create) }),
@@ -146,8 +147,8 @@ function unpackStream(packed: PackedStream): StreamAppend {
 }
 
 function unpackEvent(packed: PackedEvent, sequence: number): StoredEvent {
-  const [type, nodeId, payload, secret, cause, input, salt, hash, at] = packed
-  return { sequence, type, nodeId, payload, secret, cause, at, input, salt, hash, erased: null }
+  const [type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at] = packed
+  return { sequence, type, nodeId, payload, secret, cause, foreignCause, at, input, salt, hash, erased: null }
 }
 
 const packRun = (run: NewRun): PackedRun => [

@@ -118,5 +118,6 @@ export function contentIn(reader: Reader, tenant: string, contentId: string): Co
     textIsBody: row.text_is_body === 1,
     text: row.text as Uint8Array | null,
     body: row.body as Uint8Array,
+    pieces: row.pieces as number,
   })
 }

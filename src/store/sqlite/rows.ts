@@ -5,7 +5,7 @@ import type { Checkpoint } from '../../engine/ports/audit.js'
 import type { Delivery, Webhook } from '../../engine/ports/deliveries.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import type { ApiKey, KeyMaker } from '../../engine/ports/keys.js'
-import type { Receipt } from '../../engine/ports/receipts.js'
+import type { RememberedResponse } from '../../engine/ports/remembered-responses.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
@@ -54,6 +54,7 @@ export const toEvent = (row: SqlRow): StoredEvent => ({
   payload: row.payload as string,
   secret: row.secret as Text,
   cause: row.cause as Int,
+  foreignCause: row.foreign_cause as Text,
   at: row.at as number,
   input: row.input as Text,
   salt: row.salt as Text,
@@ -79,16 +80,16 @@ export const toStandard = (row: SqlRow): Standard => ({
   updatedAt: row.updated_at as number,
 })
 
-export const toReceipt = (row: SqlRow): Receipt => ({
+export const toResponse = (row: SqlRow): RememberedResponse => ({
   tenant: row.tenant as string,
   endpoint: row.endpoint as string,
   key: row.key as string,
   digest: row.digest as string,
-  state: row.state as Receipt['state'],
+  state: row.state as RememberedResponse['state'],
   leaseOwner: row.lease_owner as string,
   leaseUntil: row.lease_until as number,
   status: row.status as number,
-  headers: JSON.parse(row.headers as string) as Receipt['headers'],
+  headers: JSON.parse(row.headers as string) as RememberedResponse['headers'],
   body: row.body as string,
   at: row.at as number,
 })

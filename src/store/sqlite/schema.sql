@@ -83,7 +83,7 @@ CREATE TABLE events (
   input     TEXT,
   hash      TEXT NOT NULL DEFAULT '',
   salt      TEXT,
-  erased    TEXT,
+  erased    TEXT, foreign_cause TEXT CHECK (foreign_cause IS NULL OR cause IS NULL),
   PRIMARY KEY (run_id, seq)
 ) WITHOUT ROWID;
 
@@ -400,7 +400,7 @@ CREATE TABLE journal_contents (
   text_is_body INTEGER NOT NULL CHECK (text_is_body IN (0, 1)),
   words        TEXT,
   text         BLOB,
-  body         BLOB NOT NULL,
+  body         BLOB NOT NULL, pieces INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant, content_id)
 );
 
@@ -411,6 +411,19 @@ WHEN EXISTS (SELECT 1 FROM erasures WHERE tenant = NEW.tenant) BEGIN
   SELECT RAISE(ABORT, 'the tenant was erased');
 END;
 
+CREATE TRIGGER journal_contents_pieces BEFORE INSERT ON journal_contents
+WHEN NEW.pieces > 0
+ AND NOT EXISTS (SELECT 1 FROM journal_contents WHERE tenant = NEW.tenant AND content_id = NEW.content_id)
+ AND (SELECT count(*) <> NEW.pieces OR max(piece) <> NEW.pieces - 1
+          OR CAST(group_concat(hash, char(10) ORDER BY piece) AS BLOB) IS NOT NEW.body
+        FROM journal_pieces WHERE tenant = NEW.tenant AND content_id = NEW.content_id) BEGIN
+  SELECT RAISE(ABORT, 'the content of a write is not stored, or is another');
+END;
+
+CREATE TRIGGER journal_contents_pieces_gone AFTER DELETE ON journal_contents WHEN OLD.pieces > 0 BEGIN
+  DELETE FROM journal_pieces WHERE tenant = OLD.tenant AND content_id = OLD.content_id;
+END;
+
 CREATE TRIGGER journal_contents_usage AFTER INSERT ON journal_contents BEGIN
   INSERT INTO usage (tenant, bytes) VALUES (NEW.tenant, length(NEW.body))
   ON CONFLICT (tenant) DO UPDATE SET bytes = bytes + excluded.bytes;
@@ -418,6 +431,10 @@ END;
 
 CREATE TRIGGER journal_contents_usage_gone AFTER DELETE ON journal_contents BEGIN
   UPDATE usage SET bytes = bytes - length(OLD.body) WHERE tenant = OLD.tenant;
+END;
+
+CREATE TRIGGER journal_contents_whole AFTER INSERT ON journal_contents WHEN NEW.pieces > 0 BEGIN
+  DELETE FROM journal_uploads WHERE tenant = NEW.tenant AND content_id = NEW.content_id;
 END;
 
 CREATE TRIGGER journal_contents_words BEFORE DELETE ON journal_contents WHEN OLD.words IS NOT NULL BEGIN
@@ -560,6 +577,40 @@ SELECT w.write_id, s.scope_id, s.scope, s.head, w.ref, w.id,
     SELECT max(pos) FROM journal WHERE scope_id = s.scope_id AND ref = w.ref AND id = w.id)
   LEFT JOIN journal_writes p ON p.write_id = l.write_id;
 
+CREATE TABLE journal_pieces (
+  tenant     TEXT NOT NULL,
+  content_id TEXT NOT NULL,
+  piece      INTEGER NOT NULL CHECK (piece >= 0),
+  hash       TEXT NOT NULL,
+  at         INTEGER NOT NULL,
+  body       BLOB NOT NULL,
+  PRIMARY KEY (tenant, content_id, piece)
+);
+
+CREATE TRIGGER journal_pieces_come AFTER INSERT ON journal_pieces BEGIN
+  INSERT INTO journal_uploads (tenant, content_id, at) VALUES (NEW.tenant, NEW.content_id, NEW.at)
+  ON CONFLICT (tenant, content_id) DO UPDATE SET at = max(at, excluded.at);
+END;
+
+CREATE TRIGGER journal_pieces_of_erased BEFORE INSERT ON journal_pieces
+WHEN EXISTS (SELECT 1 FROM erasures WHERE tenant = NEW.tenant) BEGIN
+  SELECT RAISE(ABORT, 'the tenant was erased');
+END;
+
+CREATE TRIGGER journal_pieces_of_whole BEFORE INSERT ON journal_pieces
+WHEN EXISTS (SELECT 1 FROM journal_contents WHERE tenant = NEW.tenant AND content_id = NEW.content_id) BEGIN
+  SELECT RAISE(IGNORE);
+END;
+
+CREATE TRIGGER journal_pieces_usage AFTER INSERT ON journal_pieces BEGIN
+  INSERT INTO usage (tenant, bytes) VALUES (NEW.tenant, length(NEW.body))
+  ON CONFLICT (tenant) DO UPDATE SET bytes = bytes + excluded.bytes;
+END;
+
+CREATE TRIGGER journal_pieces_usage_gone AFTER DELETE ON journal_pieces BEGIN
+  UPDATE usage SET bytes = bytes - length(OLD.body) WHERE tenant = OLD.tenant;
+END;
+
 CREATE VIEW journal_publishing AS SELECT write_id, scope, at FROM journal_writes;
 
 CREATE TRIGGER journal_publish INSTEAD OF INSERT ON journal_publishing
@@ -615,6 +666,20 @@ CREATE TABLE journal_scopes (
   entries  INTEGER NOT NULL DEFAULT 0,
   UNIQUE (tenant, space, scope)
 );
+
+CREATE TABLE journal_uploads (
+  tenant     TEXT NOT NULL,
+  content_id TEXT NOT NULL,
+  at         INTEGER NOT NULL,
+  PRIMARY KEY (tenant, content_id)
+) WITHOUT ROWID;
+
+CREATE INDEX journal_uploads_at ON journal_uploads (at);
+
+CREATE TRIGGER journal_uploads_gone AFTER DELETE ON journal_uploads
+WHEN NOT EXISTS (SELECT 1 FROM journal_contents WHERE tenant = OLD.tenant AND content_id = OLD.content_id) BEGIN
+  DELETE FROM journal_pieces WHERE tenant = OLD.tenant AND content_id = OLD.content_id;
+END;
 
 CREATE TABLE journal_words (
   scope_id INTEGER NOT NULL,

@@ -89,8 +89,9 @@ describe('the schema', () => {
     await expect(`${dump.join('\n\n')}\n`).toMatchFileSnapshot('./schema.sql')
   })
 
-  test('its steps are numbered from 1 without a gap, and each is taken once', () => {
-    expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, i) => i + 1))
+  test('its steps have rising numbers, and each is taken once', () => {
+    const numbers = MIGRATIONS.map(({ version }) => version)
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
     expect(MIGRATIONS[0]?.name).toBe('baseline')
     const path = migrated()
     prepareDatabase(path)
@@ -115,7 +116,7 @@ describe('a database of another version', () => {
     const path = newer()
     expectRefused(
       path,
-      `${path} has schema version 999, but this version of Assay knows only up to ${MIGRATIONS.length}. ` +
+      `${path} has schema version 999, but this version of Assay knows only up to ${MIGRATIONS.at(-1)?.version}. ` +
         'Start the version of Assay that wrote it, or a newer one.',
     )
   })

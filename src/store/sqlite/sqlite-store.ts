@@ -7,7 +7,7 @@ import type { ClaimResult, EffectClaim } from '../../engine/ports/effect-ledger.
 import type { Commit, CommitResult, Snapshot, StoredEvent } from '../../engine/ports/event-log.js'
 import type { GateRows } from '../../engine/ports/gate-rows.js'
 import type { ApiKey } from '../../engine/ports/keys.js'
-import type { Receipt, ReceiptKey } from '../../engine/ports/receipts.js'
+import type { RememberedResponse, ResponseKey } from '../../engine/ports/remembered-responses.js'
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
@@ -28,7 +28,7 @@ import {
   toEvent,
   toKey,
   toOutcome,
-  toReceipt,
+  toResponse,
   toRun,
   toStandard,
   toWebhook,
@@ -181,26 +181,29 @@ export class SqliteStore extends SqliteJournal implements Store {
     return listVerdicts(this.reader, query)
   }
 
-  async getReceipt({ tenant, endpoint, key }: ReceiptKey): Promise<Receipt | undefined> {
-    const row = this.reader.get(SQL.receipts.get, tenant, endpoint, key)
-    return row && toReceipt(row)
+  async getResponse({ tenant, endpoint, key }: ResponseKey): Promise<RememberedResponse | undefined> {
+    const row = this.reader.get(SQL.responses.get, tenant, endpoint, key)
+    return row && toResponse(row)
   }
 
-  async claimReceipt(receipt: Receipt, now: number): Promise<{ claimed: true } | { claimed: false; receipt: Receipt }> {
-    const existing = await this.write('claimReceipt', { receipt, now, claim: claimToken() })
-    return existing ? { claimed: false, receipt: existing } : { claimed: true }
+  async claimResponse(
+    response: RememberedResponse,
+    now: number,
+  ): Promise<{ claimed: true } | { claimed: false; response: RememberedResponse }> {
+    const existing = await this.write('claimResponse', { response, now, claim: claimToken() })
+    return existing ? { claimed: false, response: existing } : { claimed: true }
   }
 
-  finishReceipt(receipt: Receipt): Promise<void> {
-    return this.write('finishReceipt', receipt)
+  finishResponse(response: RememberedResponse): Promise<void> {
+    return this.write('finishResponse', response)
   }
 
-  deleteReceipt(key: ReceiptKey): Promise<void> {
-    return this.write('deleteReceipt', key)
+  deleteResponse(key: ResponseKey): Promise<void> {
+    return this.write('deleteResponse', key)
   }
 
-  purgeReceipts(olderThan: number): Promise<number> {
-    return this.#purge('purgeReceipts', olderThan)
+  purgeResponses(olderThan: number): Promise<number> {
+    return this.#purge('purgeResponses', olderThan)
   }
 
   purgeEffects(olderThan: number): Promise<number> {
@@ -326,7 +329,7 @@ export class SqliteStore extends SqliteJournal implements Store {
   }
 
   /** In steps, so that a large purge does not hold up appends. */
-  async #purge(task: 'purgeReceipts' | 'purgeEffects' | 'purgeDeliveries', olderThan: number): Promise<number> {
+  async #purge(task: 'purgeResponses' | 'purgeEffects' | 'purgeDeliveries', olderThan: number): Promise<number> {
     let purged = 0
     for (let step = PURGE_STEP; step === PURGE_STEP; purged += step) {
       step = await this.write(task, { olderThan, limit: PURGE_STEP })

@@ -15,8 +15,9 @@ import { claimErasure, eraseEvents, eraseRun, eraseTenants, finishErasure, putDa
 import { claimOrphans, heartbeat, lastingId, registerHost, releaseHost } from './writes/hosts.js'
 import { abandonEffect, claimEffect, finishEffect, purgeEffects, releaseEffect } from './writes/invocations.js'
 import { collectJournal, destroyContent, keepContent, writeOutside } from './writes/journal.js'
+import { collectUploads, dropUpload, keepPiece } from './writes/pieces.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
-import { claimReceipt, deleteReceipt, finishReceipt, purgeReceipts } from './writes/receipts.js'
+import { claimResponse, deleteResponse, finishResponse, purgeResponses } from './writes/responses.js'
 import { putKey, putWorkflow } from './writes/records.js'
 import { deleteStandard, putStandard } from './writes/standards.js'
 
@@ -31,10 +32,10 @@ export const TASKS = {
   putWorkflow,
   putStandard,
   deleteStandard,
-  claimReceipt,
-  finishReceipt,
-  deleteReceipt,
-  purgeReceipts,
+  claimResponse,
+  finishResponse,
+  deleteResponse,
+  purgeResponses,
   claimEffect,
   finishEffect,
   releaseEffect,
@@ -64,6 +65,9 @@ export const TASKS = {
   writeOutside,
   collectJournal,
   destroyContent,
+  keepPiece,
+  dropUpload,
+  collectUploads,
   /** Proves that the writer can begin and end a transaction. */
   probe: (_db: unknown, _input: null): void => undefined,
 }

@@ -35,6 +35,7 @@ function desk() {
       payload: 'x'.repeat(characters),
       secret: null,
       cause: null,
+      foreignCause: null,
       at: 0,
       input: null,
       salt: null,

@@ -14,6 +14,7 @@ import { journalModelContract } from './contract/journal-model.js'
 import { journalReadContract } from './contract/journal-reads.js'
 import { mergedResultContract } from './contract/merged-results.js'
 import { modelContract } from './contract/model.js'
+import { pieceContract } from './contract/pieces.js'
 import { purgeContract } from './contract/purges.js'
 import { readContract } from './contract/reads.js'
 import { recordContract } from './contract/records.js'
@@ -48,6 +49,7 @@ export function storeContract(adapter: Adapter): void {
     describe('journal, kept', () => journalKeepingContract(opened))
     describe('journal, model', () => journalModelContract(opened))
     describe('standing streams', () => streamContract(opened))
+    describe('pieces of files', () => pieceContract(opened))
     describe('model', () => modelContract(opened))
   })
 }

@@ -4,7 +4,7 @@ import type { Delivery, DeliveryResult, NewDelivery, Webhook } from '../../../sr
 import type { EffectClaim } from '../../../src/engine/ports/effect-ledger.js'
 import type { Commit, NewRun, StoredEvent, StreamAppend } from '../../../src/engine/ports/event-log.js'
 import type { ApiKey } from '../../../src/engine/ports/keys.js'
-import type { Receipt } from '../../../src/engine/ports/receipts.js'
+import type { RememberedResponse } from '../../../src/engine/ports/remembered-responses.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import type { ErasureMark } from '../../../src/engine/ports/tenants.js'
 
@@ -20,6 +20,7 @@ export const event = (sequence: number, over: Partial<StoredEvent> = {}): Stored
   payload: `{"n":${sequence}}`,
   secret: null,
   cause: sequence === 0 ? null : sequence - 1,
+  foreignCause: null,
   at: T0 + sequence,
   input: sequence === 0 ? '{"type":"StartRun"}' : null,
   salt: `salt-${sequence}`,
@@ -78,7 +79,7 @@ export const commit = (hostId: string, streams: StreamAppend[], over: Partial<Co
   ...over,
 })
 
-export const receipt = (over: Partial<Receipt> = {}): Receipt => ({
+export const response = (over: Partial<RememberedResponse> = {}): RememberedResponse => ({
   tenant: 'acme',
   endpoint: 'createRun',
   key: id('key'),

@@ -16,6 +16,7 @@ export const content = (text: string, over: Partial<Content> = {}): Content => (
   body: new TextEncoder().encode(text),
   text,
   sealed: false,
+  pieces: 0,
   ...over,
 })
 

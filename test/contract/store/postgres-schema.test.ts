@@ -46,8 +46,9 @@ describe('the schema', () => {
     await expect(HEAD + (await schemaOf(url))).toMatchFileSnapshot(new URL('schema.sql', FOLDER).pathname)
   })
 
-  it('comes about by numbered steps without a gap, the first of which is the baseline', () => {
-    expect(MIGRATIONS.map(({ version }) => version)).toEqual(MIGRATIONS.map((_, i) => i + 1))
+  it('comes about by steps with rising numbers, the first of which is the baseline', () => {
+    const numbers = MIGRATIONS.map(({ version }) => version)
+    expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b))
     expect(MIGRATIONS[0]).toMatchObject({ version: 1, name: 'baseline' })
   })
 
@@ -86,7 +87,7 @@ describe('the schema', () => {
     await sql('ALTER FUNCTION commit_batch RESET search_path')
     const before = await everything()
     await expect(openPostgresStore(url)).rejects.toThrow(
-      `the database has schema version 999, but this version of Assay knows only up to ${MIGRATIONS.length}. ` +
+      `the database has schema version 999, but this version of Assay knows only up to ${MIGRATIONS.at(-1)?.version}. ` +
         'Start the version of Assay that wrote it, or a newer one.',
     )
     expect(await everything()).toEqual(before)

@@ -308,10 +308,10 @@ describe('postgres', () => {
     const runId = await f.created(store, hostId)
     for (let i = 0; i < 25; i += 1) {
       proxy.swallowReplies('assay-commit', 1)
-      const receipt = f.receipt()
+      const response = f.response()
       const streams = [f.extension(runId, 2 + i, { epoch: 1 }), f.creation(f.id('run'))]
-      expect(await store.commit(f.commit(hostId, streams, { receipt }))).toEqual({ kind: 'committed' })
-      expect(await store.getReceipt(receipt)).toEqual(receipt)
+      expect(await store.commit(f.commit(hostId, streams, { response }))).toEqual({ kind: 'committed' })
+      expect(await store.getResponse(response)).toEqual(response)
     }
     expect(proxy.faults).toBe(25)
     const log = await store.readEvents(runId, 0)
@@ -326,10 +326,10 @@ describe('postgres', () => {
     proxy.swallowReplies('assay-c', 30)
     const runs = Array.from({ length: 300 }, () => f.created(store, hostId))
     const effects = Array.from({ length: 50 }, () => store.claimEffect(f.claim(hostId)))
-    const receipts = Array.from({ length: 50 }, () => store.claimReceipt(f.receipt({ state: 'pending' }), f.T0))
+    const responses = Array.from({ length: 50 }, () => store.claimResponse(f.response({ state: 'pending' }), f.T0))
     for (const runId of await Promise.all(runs)) expect(await store.readEvents(runId, 0)).toHaveLength(2)
     for (const state of await Promise.all(effects)) expect(state).toEqual({ kind: 'claimed', again: false })
-    for (const claim of await Promise.all(receipts)) expect(claim).toEqual({ claimed: true })
+    for (const claim of await Promise.all(responses)) expect(claim).toEqual({ claimed: true })
     expect(await store.listRuns({ tenant: null, limit: 1000 })).toHaveLength(300)
     expect(proxy.faults).toBeGreaterThan(3)
   })
@@ -342,7 +342,7 @@ describe('postgres', () => {
     for (let i = 0; i < 5; i += 1) {
       proxy.holdRequest('assay-commit')
       const streams = [f.extension(runId, 2 + i), f.creation(f.id('run'))]
-      expect(await store.commit(f.commit(hostId, streams, { receipt: f.receipt() }))).toEqual({ kind: 'committed' })
+      expect(await store.commit(f.commit(hostId, streams, { response: f.response() }))).toEqual({ kind: 'committed' })
       await proxy.release()
     }
     expect(proxy.faults).toBe(5)

@@ -253,9 +253,9 @@ describe('sqlite', () => {
     let faults = 0
     const fill = async (i: number) => {
       const runId = f.id('run')
-      const receipt = f.receipt({ key: `${i}`, body: 'x'.repeat(20_000), at: i })
+      const response = f.response({ key: `${i}`, body: 'x'.repeat(20_000), at: i })
       try {
-        const result = await store.commit(f.commit(hostId, [f.creation(runId)], { receipt }))
+        const result = await store.commit(f.commit(hostId, [f.creation(runId)], { response }))
         if (result.kind === 'committed') acknowledged.push(runId)
       } catch (error) {
         expect(error).toBeInstanceOf(StoreUnavailable)
@@ -267,7 +267,7 @@ describe('sqlite', () => {
     const stored = async () => (await store.listRuns({ tenant: null, limit: 10_000 })).map(run => run.runId)
     expect(new Set(await stored())).toEqual(new Set(acknowledged))
 
-    expect(await store.purgeReceipts(Number.MAX_SAFE_INTEGER)).toBe(acknowledged.length)
+    expect(await store.purgeResponses(Number.MAX_SAFE_INTEGER)).toBe(acknowledged.length)
     acknowledged.push(await f.created(store, hostId))
     expect(new Set(await stored())).toEqual(new Set(acknowledged))
     for (const runId of acknowledged) expect(await store.readEvents(runId, 0)).toHaveLength(2)
@@ -297,10 +297,10 @@ describe('sqlite', () => {
     for (let round = 0; round < 20; round += 1) {
       const runs = Array.from({ length: 20 }, () => f.created(store, hostId))
       const effects = Array.from({ length: 5 }, () => store.claimEffect(f.claim(hostId)))
-      const receipts = Array.from({ length: 5 }, () => store.claimReceipt(f.receipt({ state: 'pending' }), 0))
+      const responses = Array.from({ length: 5 }, () => store.claimResponse(f.response({ state: 'pending' }), 0))
       for (const runId of await Promise.all(runs)) expect(await store.readEvents(runId, 0)).toHaveLength(2)
       for (const state of await Promise.all(effects)) expect(state).toEqual({ kind: 'claimed', again: false })
-      for (const claim of await Promise.all(receipts)) expect(claim).toEqual({ claimed: true })
+      for (const claim of await Promise.all(responses)) expect(claim).toEqual({ claimed: true })
     }
     expect(deaths.filter(when => when === 'before').length).toBeGreaterThan(5)
     expect(deaths.filter(when => when === 'after').length).toBeGreaterThan(5)

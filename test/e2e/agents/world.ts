@@ -30,7 +30,12 @@ export type Making = {
   readonly workflows?: readonly Sketch[]
   readonly plan?: readonly ServerStep[]
   /** Sections of the configuration, besides the tool servers. */
-  readonly settings?: { readonly models?: object; readonly prices?: object; readonly tools?: object }
+  readonly settings?: {
+    readonly models?: object
+    readonly prices?: object
+    readonly tools?: object
+    readonly peers?: object
+  }
   /** In the environment of the server over stdio. */
   readonly toolEnv?: { readonly [name: string]: string | { readonly env: string } }
   readonly env?: { readonly [name: string]: string }

@@ -119,6 +119,7 @@ type EventRow = {
   readonly payload: string
   readonly secret: string
   readonly cause: number | null
+  readonly foreign_cause: string | null
   readonly at: number
   readonly input: string
   readonly salt: string | null
@@ -128,8 +129,8 @@ type EventRow = {
 const rehash = (tool: Tool, runId: string): void => {
   let head = ''
   for (const row of tool.all<EventRow>('SELECT * FROM events WHERE run_id = ? ORDER BY seq', runId)) {
-    const { seq: sequence, node_id: nodeId, ...rest } = row
-    head = chainHash(head, { ...rest, sequence, nodeId })
+    const { seq: sequence, node_id: nodeId, foreign_cause: foreignCause, ...rest } = row
+    head = chainHash(head, { ...rest, sequence, nodeId, foreignCause })
     tool.run('UPDATE events SET hash = ? WHERE run_id = ? AND seq = ?', head, runId, sequence)
   }
   tool.run('UPDATE runs SET head = ? WHERE run_id = ?', head, runId)

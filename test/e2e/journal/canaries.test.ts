@@ -162,18 +162,18 @@ describe.each([{ fullText: true }, { fullText: false }])('memory.fullText $fullT
   async function tell(): Promise<void> {
     for (const who of ['alice', 'bob'])
       await good(send(who, 'POST', '/v1/webhooks', { url: sink.url, events: ['*'], tags: [] }))
-    const receipt = { 'idempotency-key': 'the-same-key' }
+    const response = { 'idempotency-key': 'the-same-key' }
     await good(
       send(
         'alice',
         'PUT',
         `${FILES}/${seed.peopleName}`,
         { content: `b ${seed.peopleText} ${seed.providerKey}` },
-        receipt,
+        response,
       ),
     )
     // Of another tenant, the same key of a request means nothing.
-    add('stranger', await good(send('bob', 'PUT', `${FILES}/${seed.peopleName.slice(-9)}`, { content: 'c' }, receipt)))
+    add('stranger', await good(send('bob', 'PUT', `${FILES}/${seed.peopleName.slice(-9)}`, { content: 'c' }, response)))
     runs.keeper = await start('keeper', { task: 'please keep it' })
     expect(await over(runs.keeper)).toBe('completed')
     runs.noting = await start('noting', { note: `d ${seed.nodeText}` })

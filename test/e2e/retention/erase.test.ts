@@ -59,7 +59,7 @@ async function world(store: Store) {
   await write(store, hostId, { runId: 'run-x', events: logOf(5, 'rival'), tenant: 'rival' })
   await store.putWorkflow({ tenant: 'acme', workflowId: 'wf', digest: 'own', definition: `"${CANARY}"`, updatedAt: 1 })
   await store.putStandard({ tenant: 'acme', kind: 'gate', id: 'g', hash: 'h', body: `"${CANARY}"`, updatedAt: 1 })
-  await store.claimReceipt(f.receipt({ body: `"${CANARY}"` }), f.T0)
+  await store.claimResponse(f.response({ body: `"${CANARY}"` }), f.T0)
   await store.putWebhook(f.webhook({ secret: CANARY }))
   const effect = f.claim(hostId, { runId: 'run-a' })
   await store.claimEffect(effect)

@@ -48,9 +48,9 @@ describe('registering a webhook', () => {
     expect([second.status, second.json]).toEqual([201, shown])
     expect(await list('alice')).toHaveLength(before + 1)
     const place = { tenant: 'acme', endpoint: 'POST /v1/webhooks', key: 'same' }
-    const receipt = await host.store.getReceipt(place)
-    expect(receipt?.body).toContain(shown.webhookId)
-    expect(receipt?.body).not.toContain(secret)
+    const response = await host.store.getResponse(place)
+    expect(response?.body).toContain(shown.webhookId)
+    expect(response?.body).not.toContain(secret)
   })
 
   test.each(PRIVATE_HOSTS)('R-HOOK-2: https://%s/ is 400 webhook_url_rejected', async name => {

@@ -145,7 +145,7 @@ export class ForkedStory {
       if ('row' in one) texts.set(`${one.row.ref}/${one.row.id}`, one.content ?? '')
       else {
         const file = await world.workspace.read(this.tenant, one.id, { at })
-        if (file.ok) texts.set(`${one.ref}/${one.id}`, file.value.body.toString('utf8'))
+        if (file.ok) texts.set(`${one.ref}/${one.id}`, String(file.value.whole))
         seen['files at moments'] += 1
       }
     }

@@ -48,7 +48,7 @@ export class TwoTenants {
       const files = textsOf(model.seenNow(tenant, 'workspace', '', rig.clock.now()))
       for (const path of FILES) {
         const found = await workspace.read(tenant, path)
-        expect(found.ok ? found.value.body.toString('utf8') : undefined).toBe(files.get(`/${path}`))
+        expect(found.ok ? String(found.value.whole) : undefined).toBe(files.get(`/${path}`))
       }
       this.tried += shown.length
     }

@@ -120,7 +120,12 @@ export class World {
         await this.memory.forget(tenant, scope, { ref: REF, id: other.key }, false)
         return
       case 'file': {
-        const file = { path: other.path, body: Buffer.from(text), contentType: 'text/markdown', ifMatch: null }
+        const file = {
+          path: other.path,
+          file: { whole: Buffer.from(text) },
+          contentType: 'text/markdown',
+          ifMatch: null,
+        }
         expect((await this.workspace.write(tenant, file)).ok).toBe(true)
         return
       }
@@ -137,7 +142,7 @@ export class World {
 
   async #remember(tenant: string, scope: string, id: string, text: string, ttl: number | undefined): Promise<void> {
     const body = Buffer.from(text)
-    const content = { tenant, contentId: this.rig.ids.unique(), runId: null, body, text, sealed: false }
+    const content = { tenant, contentId: this.rig.ids.unique(), runId: null, body, text, sealed: false, pieces: 0 }
     const at = this.rig.clock.now()
     const write: OutsideWrite = {
       space: 'memory',

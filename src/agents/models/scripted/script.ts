@@ -30,6 +30,8 @@ export type ScriptReply = {
   readonly reasoning?: string
   readonly confidence?: number
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number }
+  /** How long it thinks before it says it. */
+  readonly takesMs?: number
 }
 
 export type Script =
@@ -85,19 +87,21 @@ const KINDS = ['text', 'json', 'tools', 'refuse', 'truncate', 'invalid', 'fail']
 
 function readReply(reply: Json, where: string): ScriptReply {
   need(isObject(reply), where, 'is missing')
-  only(reply, [...KINDS, 'reasoning', 'confidence', 'usage'], where)
+  only(reply, [...KINDS, 'reasoning', 'confidence', 'usage', 'takesMs'], where)
   const kinds = KINDS.filter(kind => Object.hasOwn(reply, kind) && (reply[kind] !== false || kind === 'json'))
   // A cut-off reply may have a beginning.
   const [kind = 'text', ...others] = kinds.includes('truncate') ? kinds.filter(one => one !== 'text') : kinds
   need(kinds.length > 0 && others.length === 0, where, `must have exactly one of ${KINDS.join(', ')}`)
-  const { reasoning, confidence, usage } = reply
+  const { reasoning, confidence, usage, takesMs } = reply
   need(reasoning === undefined || isText(reasoning), where, 'has reasoning that is not a text')
   need(confidence === undefined || typeof confidence === 'number', where, 'has a confidence that is not a number')
+  need(takesMs === undefined || isPause(takesMs), where, `has takesMs that are not a number from 0 to ${LONGEST_MS}`)
   return {
     said: readSaid(kind, reply, where),
     ...(reasoning === undefined ? undefined : { reasoning: reasoning as string }),
     ...(confidence === undefined ? undefined : { confidence: confidence as number }),
     ...(usage === undefined ? undefined : { usage: readUsage(usage, where) }),
+    ...(takesMs === undefined ? undefined : { takesMs: takesMs as number }),
   }
 }
 
@@ -145,6 +149,8 @@ function readUsage(usage: Json, where: string): { inputTokens: number; outputTok
 
 const isText = (value: Json): value is string => typeof value === 'string'
 const isTokens = (value: Json): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+const LONGEST_MS = 60_000
+const isPause = (value: Json): boolean => isTokens(value) && value <= LONGEST_MS
 const isCount = (value: Json): boolean => isTokens(value) && value > 0
 
 function only(value: JsonObject, names: readonly string[], where: string): void {

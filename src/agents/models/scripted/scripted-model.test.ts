@@ -1,9 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { BriefContents, ModelCallRequest, Round } from '../../../engine/ports/agents.js'
 import { createSecrets } from '../../../secrets/secrets.js'
+import { systemClock } from '../../../system.js'
+import { ManualClock } from '../../../testing/manual-clock.js'
 import { worstCase } from '../request-bound.js'
 import { parseScript } from './script.js'
 import { createScriptedModel } from './scripted-model.js'
@@ -21,7 +23,7 @@ async function modelOf(script: string) {
   files += 1
   const file = path.join(folder, `${files}.yaml`)
   await writeFile(file, script)
-  return { file, ask: asking(createScriptedModel(file)) }
+  return { file, ask: asking(createScriptedModel(file, systemClock)) }
 }
 
 const plain: BriefContents = {
@@ -134,6 +136,27 @@ describe('what is said', () => {
     expect(one).toMatchObject({ spoken: { usage: { inputTokens: 8, outputTokens: 2 } } })
   })
 
+  test('a reply takes the time that it is given, unless nobody waits for it any more', async () => {
+    const { file } = await modelOf('- { reply: { text: at last, takesMs: 900 } }')
+    const clock = new ManualClock()
+    const waits = vi.spyOn(clock, 'after')
+    const ask = asking(createScriptedModel(file, clock))
+    let said: string | undefined
+    const saying = ask().then(reply => {
+      said = textOf(reply)
+    })
+    await vi.waitFor(() => expect(waits).toHaveBeenCalled())
+    await clock.advance(899)
+    expect(said).toBeUndefined()
+    await clock.advance(1)
+    await saying
+    expect(said).toBe('at last')
+    const leaving = new AbortController()
+    const left = ask({ signal: leaving.signal })
+    leaving.abort()
+    expect(await left).toMatchObject({ ok: false })
+  })
+
   test('reasoning is told as it comes', async () => {
     const { ask } = await modelOf('- { reply: { text: x, reasoning: because } }')
     const deltas: string[] = []
@@ -143,7 +166,7 @@ describe('what is said', () => {
 })
 
 describe('without a script', () => {
-  const ask = asking(createScriptedModel(undefined))
+  const ask = asking(createScriptedModel(undefined, systemClock))
   test('a text is answered with a text, a schema with a value', async () => {
     expect(textOf(await ask())).toBe('The offline model was asked: please count')
     const returnSchema = { type: 'object', properties: { n: { type: 'integer', minimum: 3 } }, required: ['n'] }
@@ -175,6 +198,7 @@ describe('scripts that are none', () => {
     ['- { reply: { tools: [{ args: {} }] } }', /tool 1 must have a tool/],
     ['- { reply: { fail: {} } }', /status/],
     ['- { reply: { refuse: 1 } }', /refuse/],
+    ['- { reply: { text: a, takesMs: 60001 } }', /takesMs/],
     ['- { reply: { text: a, usage: { inputTokens: -1, outputTokens: 1 } } }', /usage/],
   ])('%s', async (text, problem) => {
     const script = parseScript(text)
@@ -184,7 +208,7 @@ describe('scripts that are none', () => {
   })
 
   test('a file that is not there', async () => {
-    const ask = asking(createScriptedModel(path.join(folder, 'nowhere.yaml')))
+    const ask = asking(createScriptedModel(path.join(folder, 'nowhere.yaml'), systemClock))
     expect(await ask()).toMatchObject({ ok: false, code: 'model_rejected' })
   })
 })

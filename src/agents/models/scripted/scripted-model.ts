@@ -2,10 +2,12 @@ import { readFile } from 'node:fs/promises'
 import type { Usage } from '../../../core/invocation/brief.js'
 import type { Json } from '../../../core/json.js'
 import type { ModelCallRequest, Round } from '../../../engine/ports/agents.js'
+import type { Clock } from '../../../engine/ports/clock.js'
 import type { Redactor } from '../../../secrets/secrets.js'
+import { sleep } from '../../../timing/sleep.js'
 import type { Spoken } from '../../answer/spoken.js'
 import { conversationOf, type Message } from '../conversation.js'
-import { type Failing, failureOfStatus, rejected } from '../failure.js'
+import { type Failing, failureOfStatus, rejected, takenBack } from '../failure.js'
 import type { LiveReply } from '../live.js'
 import { reasoningFeed } from '../reasoning-feed.js'
 import { minimalValue } from './minimal-value.js'
@@ -15,13 +17,15 @@ import { parseScript, type Script, type ScriptEntry, type ScriptReply } from './
  * A model without a network: it says what a script of the project tells it to, or something small that fits. It
  * remembers nothing (A1): how often an entry has applied is found out by going through the conversation again.
  */
-export function createScriptedModel(file: string | undefined) {
+export function createScriptedModel(file: string | undefined, clock: Clock) {
   const read = scriptReader(file)
   return async (ask: ModelCallRequest, call: Failing, redact: Redactor): Promise<LiveReply> => {
     const script = await read()
     if (!script.ok) return rejected(script.problem, call)
     const reply = replyTo(ask, script.entries)
-    const { said } = reply
+    const { said, takesMs = 0 } = reply
+    if (takesMs > 0) await sleep(clock, takesMs, ask.signal)
+    if (ask.signal.aborted) return takenBack(call)
     if (said.kind === 'fail') return failureOfStatus(said.status, call)
     const spoken = spokenOf(said, reply, ask)
     const feed = reasoningFeed(ask, redact)
@@ -41,6 +45,12 @@ function scriptReader(file: string | undefined): () => Promise<Script> {
     if (last?.text !== text) last = { text, script: parseScript(text) }
     return last.script
   }
+}
+
+/** What is wrong with a script; undefined when nothing is. */
+export async function checkScript(file: string): Promise<string | undefined> {
+  const script = await scriptReader(file)()
+  return script.ok ? undefined : script.problem
 }
 
 async function readScript(file: string): Promise<string | undefined> {

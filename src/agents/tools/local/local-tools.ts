@@ -9,7 +9,7 @@ import type { Tool, ToolCall, ToolSaid, ToolSource } from '../host-tool.js'
 import { isToolName, termsOf } from '../terms.js'
 import { within } from '../within.js'
 import { type Declaration, type ReadDeclaration, readDeclaration } from './declaration.js'
-import { loadModule } from './load-module.js'
+import { loadModule, whyNotLoaded } from './load-module.js'
 
 /** A module that has not loaded by then never will, such as one that awaits what nobody does. */
 const LOAD_MS = 10_000
@@ -36,7 +36,6 @@ export async function loadLocalTools(deps: LocalDeps): Promise<ToolSource> {
     if (read.ok) tools.set(toolId, toolOf(toolId, read.declaration, deps.settings))
     else problems.push(`tools/${path.basename(file)}: ${read.problem}`)
   }
-  if (problems.length > 0) deps.log.warn({ problems }, 'some tools of the project cannot be used')
   return {
     owns: toolId => toolId.startsWith('local:'),
     tools: async () => tools,
@@ -67,8 +66,7 @@ async function readTool({ clock, schemas }: LocalDeps, file: string, ext: string
   if (!isToolName(path.parse(file).name)) return no('its name may only have letters, digits and . _ -')
   const loaded = await within(clock, LOAD_MS, NEVER, () => loadModule(file))
   if (loaded.kind === 'timeout') return no('it does not finish loading')
-  // What a module throws may quote anything, also what it read from the environment.
-  if (loaded.kind !== 'done') return no('it throws while it is loaded')
+  if (loaded.kind !== 'done') return no(await whyNotLoaded(loaded.kind === 'threw' ? loaded.error : undefined, file))
   const read = readDeclaration(loaded.value, 'module')
   if (!read.ok) return read
   for (const key of ['inputSchema', 'outputSchema'] as const) {

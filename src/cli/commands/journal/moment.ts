@@ -14,7 +14,7 @@ export function whereOf({ scope, at }: { readonly scope?: string; readonly at?: 
 
 /** Content as it is, into a file or a pipe; on a screen nothing of it steers the terminal. */
 export function wordsShown(terminal: Terminal, bytes: Buffer): void {
-  if (terminal.outBytes && !terminal.isLive) terminal.outBytes(bytes)
+  if (terminal.outBytes && !terminal.isLive) void terminal.outBytes(bytes)
   else for (const line of bytes.toString('utf8').replace(/\n$/, '').split('\n')) terminal.out(shown(line))
 }
 

@@ -24,7 +24,7 @@ export function addRunFiles(runs: Command, { terminal }: Cli): void {
       const client = await connect(options)
       const at = `${runId}:end`
       if (path !== undefined) {
-        await writeOut(terminal, path, await client.workspace.read(path, { at }), options.out)
+        await writeOut(terminal, client, { path, where: { at } }, options.out)
         return
       }
       const family = await familyOf(client, runId)

@@ -1,7 +1,7 @@
-import fs from 'node:fs/promises'
 import path from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { AssayClient } from '../../../client/assay-client.js'
+import type { FileWhere } from '../../../client/journal-client.js'
 import type { FileInfo } from '../../../client/wire-shapes.js'
 import type { Cli } from '../../cli.js'
 import { compareLines } from '../../reports/line-diff.js'
@@ -9,7 +9,7 @@ import { EXIT } from '../../terminal/exit-code.js'
 import { printJson, printTable, type Terminal } from '../../terminal/terminal.js'
 import { UsageError } from '../../terminal/usage-error.js'
 import { connect, type GlobalOptions } from '../connect.js'
-import { readBytesOf } from './local-file.js'
+import { blobOf, readBytesOf, saveAs } from './local-file.js'
 import { AT_HELP, whereOf, wordsShown } from './moment.js'
 
 type LsOptions = GlobalOptions & { readonly at?: string }
@@ -60,7 +60,7 @@ function addReads(workspace: Command, { terminal }: Cli): void {
     .action(async (file: string, _options, command: Command) => {
       const options = command.optsWithGlobals<GetOptions>()
       const where = { ...whereOf(options), ...(options.revision !== undefined && { version: options.revision }) }
-      await writeOut(terminal, file, await (await connect(options)).workspace.read(file, where), options.out)
+      await writeOut(terminal, await connect(options), { path: file, where }, options.out)
     })
 }
 
@@ -77,15 +77,24 @@ export const printFiles = (terminal: Terminal, files: readonly FileInfo[]): void
     ]),
   )
 
-/** Into a file where one is named; else to stdout, but for what a screen cannot show. */
-export async function writeOut(terminal: Terminal, name: string, bytes: Uint8Array, out?: string): Promise<void> {
+/** Into a file or a pipe as it comes; to a screen whole, and not what it cannot show. */
+export async function writeOut(
+  terminal: Terminal,
+  { workspace }: AssayClient,
+  { path: name, where }: { readonly path: string; readonly where: FileWhere },
+  out?: string,
+): Promise<void> {
   if (out !== undefined) {
-    await fs.writeFile(out, bytes, { mode: 0o600 })
-    terminal.note(`${bytes.length} bytes written to ${out}`)
+    const bytes = await saveAs(out, await workspace.stream(name, where))
+    terminal.note(`${bytes} bytes written to ${out}`)
     return
   }
-  if ((terminal.isLive || !terminal.outBytes) && isBinary(bytes))
-    throw new UsageError(`${name} is no text; save it with --out FILE, or send it into a pipe`)
+  if (terminal.outBytes && !terminal.isLive) {
+    for await (const chunk of await workspace.stream(name, where)) await terminal.outBytes(chunk)
+    return
+  }
+  const bytes = await workspace.read(name, where)
+  if (isBinary(bytes)) throw new UsageError(`${name} is no text; save it with --out FILE, or send it into a pipe`)
   wordsShown(terminal, Buffer.from(bytes))
 }
 
@@ -103,8 +112,8 @@ function addWrites(workspace: Command, { terminal }: Cli): void {
     .option('--type <type>', 'such as text/markdown (default: by the ending of the path)', mediaType)
     .action(async (name: string, file: string, _options, command: Command) => {
       const { json, type, ifMatch, ...options } = command.optsWithGlobals<PutOptions>()
-      const bytes = file === '-' ? Buffer.from(await terminal.readStdin()) : await readBytesOf(file)
-      const content = { bytes, contentType: type ?? typeOf(name, bytes) }
+      const bytes = file === '-' ? await stdinOf(terminal) : await blobOf(file)
+      const content = { bytes, contentType: type ?? (await typeOf(name, bytes)) }
       const info = await (await connect(options)).workspace.write(name, content, ifMatch)
       if (json) printJson(terminal, info)
       else terminal.out(`${info.path} version ${info.version}`)
@@ -137,8 +146,20 @@ const TYPES: { readonly [ending: string]: string } = {
   '.zip': 'application/zip',
 }
 
-const typeOf = (name: string, bytes: Uint8Array): string =>
-  TYPES[path.extname(name).toLowerCase()] ?? (isBinary(bytes) ? 'application/octet-stream' : 'text/plain')
+const stdinOf = async ({ readStdin, readStdinBytes }: Terminal): Promise<Blob> =>
+  new Blob([readStdinBytes ? new Uint8Array(await readStdinBytes()) : await readStdin()])
+
+/** Where the path does not say it, what a file begins with does. */
+const LOOKED_AT_BYTES = 64 * 1024
+
+const typeOf = async (name: string, bytes: Blob): Promise<string> =>
+  TYPES[path.extname(name).toLowerCase()] ?? ((await beginsAsText(bytes)) ? 'text/plain' : 'application/octet-stream')
+
+async function beginsAsText(bytes: Blob): Promise<boolean> {
+  const head = new Uint8Array(await bytes.slice(0, LOOKED_AT_BYTES).arrayBuffer())
+  // Its last character may be cut.
+  return !isBinary(head) || (bytes.size > head.length && [1, 2, 3].some(cut => !isBinary(head.subarray(0, -cut))))
+}
 
 export function isBinary(bytes: Uint8Array): boolean {
   if (bytes.includes(0)) return true

@@ -3,7 +3,7 @@ import { TERMS } from '../../handoff/terms-schema.js'
 import { present } from '../../present.js'
 import { failure } from '../../problem.js'
 import { Closed, May, OneOf } from '../../schema/kinds.js'
-import { WorkIdField } from '../fields.js'
+import { WorkerIdField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** Runs another workflow as a child with a log of its own (contract core §9.2): a hand-off to one worker. */
@@ -13,7 +13,7 @@ export const subWorkflowNode: NodeType = {
   about:
     'Runs another workflow, or an agent, as a child with a log of its own. Its outputs are `childRunId` and `childStatus`; what the child leaves comes through outputMapping.',
   config: Closed({
-    workflowId: WorkIdField({ description: 'The child' }),
+    workflowId: WorkerIdField({ description: 'The child' }),
     waitForCompletion: May(
       Type.Literal(true, {
         description: 'A parent always waits',

@@ -60,7 +60,7 @@ const registerWebhook = (edge: Edge): Route =>
       const answer = await edge.webhooks.register(caller.tenant, wanted)
       if (!answer.ok) {
         if ('refusal' in answer) return problem(answer.refusal)
-        throw new Error('a registration replayed a receipt that was not asked for')
+        throw new Error('a registration gave a remembered response that was not asked for')
       }
       const { secret } = answer.value
       const shown = { ...renderSubscription(answer.value), secretFingerprint: fingerprintOf(secret) }

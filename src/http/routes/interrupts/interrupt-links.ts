@@ -80,12 +80,12 @@ const answerThroughLink = (edge: Edge): Route => {
       if (found === undefined) return refused(UNKNOWN)
       const { link, tenant } = found
       const answer = await edge.idempotency.commit(
-        // The credential is the link, so its tenant is whose receipts these are.
+        // The credential is the link, so its tenant is where the response is remembered.
         keyed && { ...keyed, tenant },
-        async receipt => {
+        async response => {
           const said = await answerFor(edge, found, body, check)
           if ('code' in said) return { ok: false, refusal: said }
-          return edge.engine.command(tenant, link.runId, said, receipt)
+          return edge.engine.command(tenant, link.runId, said, response)
         },
         resolved(link.nodeId),
       )

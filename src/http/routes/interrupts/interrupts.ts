@@ -30,6 +30,7 @@ import {
   MIN_LINK_SECONDS,
 } from '../../interrupt-link.js'
 import { type Route, route } from '../../route.js'
+import { longJson } from '../../streaming/long-answer.js'
 
 export const interruptRoutes = (edge: Edge): Route[] => [listInterrupts(edge), resolveInterrupt(edge), makeLink(edge)]
 
@@ -75,10 +76,10 @@ const resolveInterrupt = (edge: Edge): Route =>
       }
       return edge.idempotency.commit(
         keyed,
-        async receipt => {
+        async response => {
           const said = await fromSecond(edge, caller, runId, answer)
           if ('code' in said) return { ok: false, refusal: said }
-          return edge.engine.command(caller.tenant, runId, said, receipt)
+          return edge.engine.command(caller.tenant, runId, said, response)
         },
         resolved(nodeId),
       )
@@ -197,7 +198,12 @@ const listInterrupts = (edge: Edge): Route =>
       const before = cursor === undefined ? undefined : readCursor(caller.tenant, cursor)
       if (cursor !== undefined && before === undefined) return problem(BAD_CURSOR)
       if (only !== undefined)
-        return json(200, { interrupts: await asksIn(edge, caller, only), nextCursor: null }, NOT_STORED)
+        return longJson(
+          edge,
+          caller.tenant,
+          { interrupts: await asksIn(edge, caller, only), nextCursor: null },
+          NOT_STORED,
+        )
       // One more than asked for tells whether there is a next page.
       const rows = await edge.engine.list({
         tenant: caller.tenant,
@@ -210,7 +216,7 @@ const listInterrupts = (edge: Edge): Route =>
       const interrupts: object[] = []
       for (const { runId } of page) interrupts.push(...(await asksIn(edge, caller, runId)))
       const nextCursor = last === undefined ? null : writeCursor(caller.tenant, last.runId)
-      return json(200, { interrupts, nextCursor }, NOT_STORED)
+      return longJson(edge, caller.tenant, { interrupts, nextCursor }, NOT_STORED)
     },
   })
 

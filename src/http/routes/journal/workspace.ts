@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { typeToKeep } from '../../../core/journal/entry-rules.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
 import { textOfBytes } from '../../../engine/journal/content.js'
@@ -85,7 +87,7 @@ const getFile = (edge: Edge): Route =>
         return { status: 304, body: '', headers: { etag, ...PRIVATE } }
       return raw !== undefined || !wantsJson(call.request.headers.accept)
         ? sendBytes(call, answer.value)
-        : asJson(answer.value)
+        : asJson(call, answer.value)
     },
   })
 
@@ -93,23 +95,61 @@ const getFile = (edge: Edge): Route =>
 const wantsJson = (accept: string | undefined): boolean =>
   accept === undefined || /\bapplication\/(?:json|\*)|\*\/\*/i.test(accept)
 
-function sendBytes({ reply }: Pick<Call, 'reply'>, { row, body }: FileRead): typeof TAKEN {
+/** A long file is sent as it is read. Its place among the requests is held for so long. */
+async function sendBytes({ reply }: Pick<Call, 'reply'>, { row, whole, pieces }: FileRead): Promise<typeof TAKEN> {
   const etag = etagOf(row)
   // What a browser would run, it must not run in this host's name.
   reply.code(200).headers({ ...PRIVATE, 'content-disposition': 'attachment', ...(etag && { etag }) })
-  reply.header('content-type', row.contentType ?? 'application/octet-stream').send(body)
+  reply.header('content-type', row.contentType ?? 'application/octet-stream').header('content-length', row.bytes)
+  if (whole) reply.send(whole)
+  else await streamed(reply, pieces())
   return TAKEN
 }
 
-function asJson({ row, body }: FileRead) {
-  const content = textOfBytes(body)
-  if (content === undefined) {
-    const message = `File ${row.id} is no text, so it cannot stand in JSON; ask for its bytes with ?raw=true, or with another Accept header.`
-    return problem(refuse('validation_error', message, { field: 'Accept', contentType: row.contentType ?? '' }))
-  }
+async function streamed(reply: Call['reply'], parts: AsyncIterable<string | Buffer>): Promise<void> {
+  const stream = Readable.from(parts, { objectMode: false, highWaterMark: 1 })
+  reply.send(stream)
+  // Whoever went away, or was cut off, is no fault of anybody who could be told.
+  await finished(reply.raw).catch(() => undefined)
+}
+
+async function asJson({ reply }: Pick<Call, 'reply'>, { row, whole, pieces }: FileRead) {
   const { size: _, runId: _writer, ...info } = infoOf(row)
   const etag = etagOf(row)
-  return json(200, { ...info, content } satisfies WorkspaceFile, { ...PRIVATE, ...(etag && { etag }) })
+  const headers = { ...PRIVATE, ...(etag && { etag }) }
+  const content = whole && textOfBytes(whole)
+  if (content !== undefined) return json(200, { ...info, content } satisfies WorkspaceFile, headers)
+  if (whole || !(await areText(pieces()))) return noText(row)
+  reply.code(200).headers(headers).header('content-type', 'application/json; charset=utf-8')
+  await streamed(reply, jsonParts(info, pieces()))
+  return TAKEN
+}
+
+const noText = ({ id, contentType }: WriteRow) => {
+  const message = `File ${id} is no text, so it cannot stand in JSON; ask for its bytes with ?raw=true, or with another Accept header.`
+  return problem(refuse('validation_error', message, { field: 'Accept', contentType: contentType ?? '' }))
+}
+
+async function areText(pieces: AsyncIterable<Buffer>): Promise<boolean> {
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  try {
+    for await (const piece of pieces) {
+      if (piece.includes(0)) return false
+      text.decode(piece, { stream: true })
+    }
+    text.decode()
+    return true
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return false
+  }
+}
+
+async function* jsonParts(info: object, pieces: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  yield `${JSON.stringify(info).slice(0, -1)},"content":"`
+  for await (const piece of pieces) yield JSON.stringify(text.decode(piece, { stream: true })).slice(1, -1)
+  yield '"}'
 }
 
 const putFile = (edge: Edge): Route =>
@@ -154,8 +194,8 @@ const TEXT_TYPE = 'text/markdown'
 
 const fileIn = (body: PutFileBody | RawBody) =>
   body instanceof RawBody
-    ? { body: body.bytes, contentType: typeToKeep(body.contentType) }
-    : { body: Buffer.from(body.content), contentType: body.contentType ?? TEXT_TYPE }
+    ? { file: body.file, contentType: typeToKeep(body.contentType) }
+    : { file: { whole: Buffer.from(body.content) }, contentType: body.contentType ?? TEXT_TYPE }
 
 const removeFile = (edge: Edge): Route =>
   route({

@@ -1,4 +1,4 @@
-import { parentOf } from '../../../engine/queries/ancestry.js'
+import { type Parent, parentOf } from '../../../engine/queries/ancestry.js'
 import { AncestryAnswer } from '../../../wire/run.js'
 import type { Edge } from '../../deps.js'
 import { json, problem } from '../../http-answer.js'
@@ -21,7 +21,15 @@ const getAncestry = (edge: Edge): Route =>
       const { hostId } = edge.config
       const parent = await parentOf(edge.engine, caller.tenant, runId)
       if (parent === undefined) return problem(await edge.engine.missing(caller.tenant, runId))
-      // R-XHOST-9, R-XHOST-11: all parents there are here are of this host, so no discovery is named.
-      return json(200, { runId, hostId, parent: parent && { runId: parent.runId, hostId, cause: parent.cause } })
+      // R-XHOST-9, R-XHOST-11: discovery is named of another host, and of none else.
+      return json(200, { runId, hostId, parent: parent && { hostId, ...parentDoc(edge, parent) } })
     },
   })
+
+/** Where a peer can be asked now; or, where it is none any more, where it could be asked when the run began. */
+function parentDoc({ config }: Edge, { runId, cause, foreign }: Parent) {
+  if (foreign === undefined) return { runId, cause }
+  const { hostId } = foreign
+  const { wellKnownUrl } = config.peers.find(peer => peer.hostId === hostId) ?? foreign
+  return { runId, hostId, cause, wellKnownUrl }
+}

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
-import type { CreateRun, InspectedRun, MakeReceipt, RunRequest } from '../../../engine/api.js'
+import type { CreateRun, InspectedRun, MakeResponse, RunRequest } from '../../../engine/api.js'
 import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
@@ -8,6 +8,7 @@ import { unavailableAnswer } from '../../framework-error.js'
 import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { mockProviderRefusal } from '../../mock-provider.js'
 import { type Call, type Route, route } from '../../route.js'
+import { CAUSATION_CARRIER, causedBy } from '../../causation.js'
 import { TRACE_HEADER, traceOf } from '../../trace-header.js'
 import { explainFiles, putBack, takeIn } from './uploads.js'
 
@@ -25,6 +26,7 @@ export const createRun = (edge: Edge): Route =>
       { name: 'X-Dedup', description: '`enforce` refuses a second active run of the same scopeId' },
       { name: 'X-Force-Engine-Version', description: 'Test keys only' },
       TRACE_HEADER,
+      CAUSATION_CARRIER,
     ],
     responses: { 201: { description: 'The run is durable and has started', schema: CreateRunAnswer } },
     refusals: [
@@ -43,17 +45,17 @@ export const createRun = (edge: Edge): Route =>
     handle(call) {
       const refusal = refusalOfRequest(edge, call)
       if (refusal !== undefined) return problem(refusal)
-      return edge.idempotency.commit(call.keyed, receipt => createWithFiles(edge, call, receipt), renderCreated)
+      return edge.idempotency.commit(call.keyed, response => createWithFiles(edge, call, response), renderCreated)
     },
   })
 
 /** Files that came along are written first, and removed again where no run is made of them. */
-async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, receipt: MakeReceipt | undefined) {
-  const request = toCreateRun(call)
+async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, response: MakeResponse | undefined) {
+  const request = toCreateRun(edge, call)
   const taken = await takeIn(edge, call.caller, request.inputs, call.uploads)
   if ('code' in taken) return { ok: false, refusal: taken } as const
   const inputs = { ...request.inputs, ...taken.inputs }
-  const answer = await edge.engine.create({ ...request, inputs }, receipt)
+  const answer = await edge.engine.create({ ...request, inputs }, response)
   if (answer.ok) return answer
   await putBack(edge, call.caller, taken.files)
   return 'refusal' in answer ? { ...answer, refusal: explainFiles(answer.refusal, taken) } : answer
@@ -141,16 +143,16 @@ function dedupRefusal(header: string | string[] | undefined, scopeId: string | u
     : refuse('validation_error', 'X-Dedup must be "enforce" or left out.')
 }
 
-function toCreateRun(call: Call<CreateRunBody>): CreateRun {
+function toCreateRun(edge: Edge, call: Call<CreateRunBody>): CreateRun {
   const { workflowId, agentId } = call.body
-  const request = toRequest(call)
+  const request = toRequest(edge, call)
   // R-LIVE-24, R-MANIF-4. The schema of the body demands one of the two.
   return agentId === undefined
     ? { ...request, workflowId: workflowId as string }
     : { ...request, agentId, source: 'run-api' }
 }
 
-function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
+function toRequest({ config }: Edge, { body, caller, request }: Call<CreateRunBody>): RunRequest {
   return {
     tenant: caller.tenant,
     principal: caller.principal,
@@ -164,5 +166,6 @@ function toRequest({ body, caller, request }: Call<CreateRunBody>): RunRequest {
     ...(body.assay?.memoryScope === undefined ? undefined : { memoryScope: body.assay.memoryScope }),
     ...(request.headers['x-dedup'] === 'enforce' ? { exclusiveScope: true } : undefined),
     ...traceOf(request),
+    ...causedBy(request, caller, config.peers),
   }
 }

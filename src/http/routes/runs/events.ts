@@ -1,7 +1,6 @@
 import { type Refusal, refuse } from '../../../core/problem.js'
 import type { InspectedRun } from '../../../engine/api.js'
 import { EventsAnswer, EventsQuery, PollAnswer, PollQuery } from '../../../wire/event.js'
-import { renderEvent } from '../../../wire/render.js'
 import { parseStreamMode, STREAM_MODES, type StreamMode } from '../../../wire/stream-mode.js'
 import { compileCheck, type ShapeCheck } from '../../check.js'
 import type { Edge } from '../../deps.js'
@@ -9,7 +8,7 @@ import { type HttpAnswer, problem } from '../../http-answer.js'
 import { readQuery } from '../../query.js'
 import { type Call, type Route, route, TAKEN, type Taken } from '../../route.js'
 import { pagedLog } from '../../streaming/paged-log.js'
-import { isOver, lengthOf, pollRun, renderPoll } from '../../streaming/poll.js'
+import { type Events, isOver, lengthOf, logPieces, newEvents, pollPieces } from '../../streaming/poll.js'
 import { type Subscription, streamRun } from '../../streaming/sse.js'
 import { SseConnection } from '../../streaming/sse-connection.js'
 
@@ -88,11 +87,11 @@ function readRequest(call: Call, check: ShapeCheck): Asked | Refusal {
 const wantsJson = (accept: string | undefined): boolean =>
   accept?.includes('application/json') === true && !accept.includes('text/event-stream')
 
+const NOT_STORED = { 'cache-control': 'no-store' }
+
 /** The whole log, whatever the mode: this is `poll` without holding. */
-async function sendLog(edge: Edge, view: InspectedRun, { after }: Asked): Promise<HttpAnswer> {
-  const docs: string[] = []
-  for await (const event of pagedLog(edge, view, after + 1)) docs.push(renderEvent(view.runId, event, edge))
-  return { status: 200, body: `{"events":[${docs.join(',')}]}`, headers: { 'cache-control': 'no-store' } }
+function sendLog(edge: Edge, view: InspectedRun, { after }: Asked): HttpAnswer {
+  return { status: 200, body: '', pieces: logPieces(edge, view, pagedLog(edge, view, after + 1)), headers: NOT_STORED }
 }
 
 async function openStream(edge: Edge, call: Call, view: InspectedRun, asked: Asked): Promise<HttpAnswer | Taken> {
@@ -147,19 +146,18 @@ const pollEvents = (edge: Edge): Route =>
       const mayHold = !isOver(view) && lengthOf(view) <= after + 1
       const refusal = mayHold ? edge.streams.refusal(caller) : undefined
       if (refusal !== undefined) return problem(refusal)
-      const events = mayHold
-        ? await hold(edge, call, (query.timeout ?? 30) * 1000, signal => pollRun(edge, view, after, signal))
-        : await pollRun(edge, view, after, NEVER)
-      const later = mayHold ? await edge.engine.inspect(caller.tenant, params.runId) : undefined
+      const answer = (shown: InspectedRun, events: Events): HttpAnswer => {
+        return { status: 200, body: '', pieces: pollPieces(edge, shown, events), headers: NOT_STORED }
+      }
+      if (!mayHold) return answer(view, pagedLog(edge, view, after + 1))
+      const ms = (query.timeout ?? 30) * 1000
+      const events = await hold(edge, call, ms, signal => newEvents(edge, view, after, signal))
+      const later = await edge.engine.inspect(caller.tenant, params.runId)
       // A run that ended after these events were read is not over for this reader, if its last events are yet to come.
       const isStillToCome = later !== undefined && isOver(later) && after + 1 < lengthOf(later)
-      const shown = later === undefined || isStillToCome ? view : later
-      const body = renderPoll(shown, events, edge.engineVersion)
-      return { status: 200, body, headers: { 'cache-control': 'no-store' } }
+      return answer(later === undefined || isStillToCome ? view : later, events)
     },
   })
-
-const NEVER = new AbortController().signal
 
 async function hold<T>(edge: Edge, call: Call, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController()

@@ -38,7 +38,7 @@ export const forkRoutes = (edge: Edge): Route[] => [
       const refusal = capacityRefusal(edge) ?? refusalOf(edge, call.caller, call.body)
       if (refusal !== undefined) return problem(refusal)
       const request = toForkRun(call)
-      return edge.idempotency.commit(call.keyed, receipt => edge.engine.fork(request, receipt), rendered(request))
+      return edge.idempotency.commit(call.keyed, response => edge.engine.fork(request, response), rendered(request))
     },
   }),
 ]

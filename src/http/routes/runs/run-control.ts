@@ -35,7 +35,7 @@ function command(
 ) {
   return edge.idempotency.commit(
     keyed,
-    receipt => edge.engine.command(caller.tenant, params.runId, asked, receipt),
+    response => edge.engine.command(caller.tenant, params.runId, asked, response),
     render,
   )
 }
@@ -89,7 +89,7 @@ const bulkCancel = (edge: Edge): Route =>
 async function cancelOne(edge: Edge, caller: Caller, runId: string, reason: string | undefined): Promise<object> {
   if (!isNamed('runId', runId)) return notCancelled(runId, NO_RUN)
   const answer = await edge.engine.command(caller.tenant, runId, cancelCommand(caller, reason))
-  if ('replay' in answer) throw new Error('the engine replayed a receipt that was not asked for')
+  if ('replay' in answer) throw new Error('the engine gave a remembered response that was not asked for')
   if (!answer.ok) return notCancelled(runId, answer.refusal)
   const status = cancelStatus(answer.value)
   if (status === 'cancelling' || status === 'cancelled') return { runId, ok: true, status }

@@ -12,6 +12,7 @@ import { etagMatches } from '../../etag.js'
 import { json, problem } from '../../http-answer.js'
 import { interruptFor } from '../../interrupt-link.js'
 import { type Route, route } from '../../route.js'
+import { longJson } from '../../streaming/long-answer.js'
 import { createRun } from './create-run.js'
 
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]
@@ -80,6 +81,6 @@ const getRun = (edge: Edge): Route =>
       const etag = snapshotTag(view, children, interrupt)
       const headers = { etag, 'cache-control': 'private, no-cache' }
       if (etagMatches(request.headers['if-none-match'], etag)) return { status: 304, body: '', headers }
-      return { status: 200, body: JSON.stringify(renderSnapshot(view, children, interrupt)), headers }
+      return longJson(edge, caller.tenant, renderSnapshot(view, children, interrupt), headers)
     },
   })

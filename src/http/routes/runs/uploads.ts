@@ -6,6 +6,7 @@ import { lacksScope } from '../../auth/authenticator.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Upload } from '../../bodies/form-body.js'
 import { parseJsonBody } from '../../bodies/json-body.js'
+import { forInput, noPlace } from '../../bodies/receive-body.js'
 import type { Edge } from '../../deps.js'
 
 /** What files become that came with a request for a run. */
@@ -48,7 +49,7 @@ export async function takeIn(
 /** No run was made: what was written for it goes. */
 export async function putBack({ workspace, log }: Edge, { tenant }: Caller, files: readonly string[]): Promise<void> {
   for (const file of files) {
-    const removed = await workspace.remove(tenant, file, null)
+    const removed = await workspace.takeBack(tenant, file)
     if (!removed.ok) log.warn({ file, code: removed.refusal.code }, 'a file that no run was made of is still there')
   }
 }
@@ -58,7 +59,10 @@ type Value = { readonly value: Json; readonly file?: string }
 const isRefusal = (taken: Value | Refusal): taken is Refusal => 'code' in taken
 
 async function takenFrom(edge: Edge, caller: Caller, upload: Upload, folder: string): Promise<Value | Refusal> {
-  const { name, fileName, contentType, body } = upload
+  const { name, fileName, contentType, file } = upload
+  if (file.pieces)
+    return file.pieces.isText ? textTooLong(name, file.pieces.bytes, edge) : stored(edge, caller, upload, folder)
+  const body = file.whole
   if (/^application\/json\b/i.test(contentType) || fileName.endsWith('.json')) {
     const parsed = parseJsonBody(body, edge.config.limits)
     return parsed.ok ? { value: parsed.value as Json } : notJson(name, parsed.refusal)
@@ -68,13 +72,13 @@ async function takenFrom(edge: Edge, caller: Caller, upload: Upload, folder: str
 }
 
 async function stored(edge: Edge, caller: Caller, upload: Upload, folder: string): Promise<Value | Refusal> {
-  const { name, contentType, body } = upload
+  const { name, contentType, file } = upload
   if (!edge.config.workspace.enabled) return noPlace(name)
   if (!caller.scopes.has('workspace:write')) return lacksScope('workspace:write')
   const path = `inputs/${folder}/${plainName(upload)}`
-  const kept = { path, body, contentType: typeToKeep(contentType), ifMatch: 0 }
+  const kept = { path, file, contentType: typeToKeep(contentType), ifMatch: 0 }
   const written = await edge.workspace.write(caller.tenant, kept)
-  if (!written.ok) return { ...written.refusal, message: `For input ${named(name)}: ${written.refusal.message}` }
+  if (!written.ok) return forInput(name, written.refusal)
   return { value: { file: path, version: written.value.version }, file: path }
 }
 
@@ -116,9 +120,8 @@ const notJson = (name: string, { message }: Refusal): Refusal =>
     { field: `inputs.${name.slice(0, 64)}` },
   )
 
-const noPlace = (name: string): Refusal =>
-  refuse(
-    'capability_not_provided',
-    `The file for input ${named(name)} is no text, and this host has no workspace to keep it in (workspace.enabled); send text or JSON.`,
-    { setting: 'workspace.enabled' },
-  )
+const textTooLong = (name: string, bytes: number, { config }: Edge): Refusal => {
+  const limit = config.limits.maxRequestBodyBytes
+  const message = `The file for input ${named(name)} is text of ${bytes} bytes; as the value of an input it may have ${limit} (limits.maxRequestBodyBytes). Put it into the workspace, and give its path.`
+  return refuse('payload_too_large', message, { field: `inputs.${name.slice(0, 64)}`, limit, size: bytes })
+}

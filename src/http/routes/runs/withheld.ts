@@ -1,8 +1,9 @@
 import { type Withheld, withheldIn } from '../../../engine/queries/withheld.js'
 import { WithheldAnswer, WithheldQuery } from '../../../wire/event.js'
 import type { Edge } from '../../deps.js'
-import { json, problem } from '../../http-answer.js'
+import { problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
+import { longJson } from '../../streaming/long-answer.js'
 
 const PRIVATE = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
@@ -23,7 +24,7 @@ export const withheldRoutes = (edge: Edge): Route[] => [
       const found = await withheldIn(edge.engine, caller.tenant, params.runId, { from, limit: limit + 1 })
       if (found === undefined) return problem(await edge.engine.missing(caller.tenant, params.runId))
       const next = found[limit]?.sequence ?? null
-      return json(200, { withheld: found.slice(0, limit).map(answerOf), next }, PRIVATE)
+      return longJson(edge, caller.tenant, { withheld: found.slice(0, limit).map(answerOf), next }, PRIVATE)
     },
   }),
 ]

@@ -1,4 +1,4 @@
-import type { Answer, CreateRun, InspectedRun, MakeReceipt } from '../../../engine/api.js'
+import type { Answer, CreateRun, InspectedRun, MakeResponse } from '../../../engine/api.js'
 import { ChatAnswer, ChatBody } from '../../../wire/run.js'
 import type { Edge } from '../../deps.js'
 import { type HttpAnswer, problem } from '../../http-answer.js'
@@ -29,14 +29,14 @@ const chat = (edge: Edge): Route =>
       if (refusal !== undefined) return problem(refusal)
       let agentId = ''
       // Looked up only by the request that starts the run: a repetition is answered as before, whoever is known by then.
-      const start = async (receipt: MakeReceipt | undefined): Promise<Answer<InspectedRun>> => {
+      const start = async (response: MakeResponse | undefined): Promise<Answer<InspectedRun>> => {
         const mentioned = mentionIn(
           body.message,
           edge.agents.list().map(agent => agent.agentId),
         )
         if ('code' in mentioned) return { ok: false, refusal: mentioned }
         agentId = mentioned.agentId
-        return edge.engine.create(toCreateRun(call, mentioned), receipt)
+        return edge.engine.create(toCreateRun(call, mentioned), response)
       }
       return edge.idempotency.commit(call.keyed, start, view => renderStarted(view, agentId, body.conversationId))
     },

@@ -121,7 +121,7 @@ const registerRoute = (edge: Edge, collection: Collection): Route =>
       const answer = await edge.standards.register(caller.tenant, collection.kind, body)
       if (!answer.ok) {
         if ('refusal' in answer) return problem(answer.refusal)
-        throw new Error('a registration replayed a receipt that was not asked for')
+        throw new Error('a registration gave a remembered response that was not asked for')
       }
       const { standard, changed } = answer.value
       return json(changed ? 201 : 200, render(standard), { location: `${pathOf(collection)}/${standard.id}` })

@@ -149,5 +149,5 @@ const renderRecord = (record: WorkflowRecord) => ({
 
 function refusalIn(answer: Extract<Answer<unknown>, { ok: false }>): Refusal {
   if ('refusal' in answer) return answer.refusal
-  throw new Error('the engine replayed a receipt that was not asked for')
+  throw new Error('the engine gave a remembered response that was not asked for')
 }

@@ -8,8 +8,20 @@ SELECT space, head, horizon, entries FROM assay.journal_scopes
 SELECT assay.keep_content($1::jsonb)
 
 -- name: readContent
-SELECT run_id AS "runId", sealed, text_is_body AS "textIsBody", text, body FROM assay.journal_contents
+SELECT run_id AS "runId", sealed, text_is_body AS "textIsBody", text, body, pieces FROM assay.journal_contents
  WHERE tenant = $1 AND content_id = $2
+
+-- name: keepPiece
+SELECT assay.keep_piece($1, $2, $3, $4, $5, $6::bytea)
+
+-- name: readPiece
+SELECT body FROM assay.journal_pieces WHERE tenant = $1 AND content_id = $2 AND piece = $3
+
+-- name: dropUpload
+DELETE FROM assay.journal_uploads WHERE tenant = $1 AND content_id = $2
+
+-- name: collectUploads
+SELECT assay.collect_uploads($1, $2) AS collected
 
 -- part: write
 w.run_id AS "runId", w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, w.expires_at AS "expiresAt",
@@ -42,6 +54,24 @@ CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = j.wr
 -- part: of_scope
 -- One number, looked up once.
 j.scope_id = (SELECT s.scope_id FROM assay.journal_scopes s WHERE s.tenant = $1 AND s.space = $2 AND s.scope = $3)
+
+-- name: countHeld
+-- Keys that have no put in the scope, and would: $1 tenant, $2 space, $3 scope, $4 the runs.
+SELECT count(*) AS keys
+  FROM (SELECT ref, id, max(write_id) AS write_id FROM (
+          SELECT l.ref, l.id, l.write_id
+            FROM jsonb_array_elements($4::jsonb) r(v)
+           CROSS JOIN LATERAL (SELECT * FROM assay.journal_layers k
+                                WHERE k.run_id = r.v->>'runId' AND k.left_seq IS NULL OFFSET 0) l
+           WHERE l.tenant = $1 AND l.space = $2 AND l.scope = $3
+           UNION ALL
+          SELECT w.ref, w.id, w.write_id FROM assay.journal_writes w
+           WHERE w.run_id = $4::jsonb->0->>'runId' AND w.seq >= ($4::jsonb->0->>'before')::bigint
+             AND w.tenant = $1 AND w.space = $2 AND w.scope = $3) a GROUP BY ref, id) h
+ CROSS JOIN LATERAL (SELECT * FROM assay.journal_writes k WHERE k.write_id = h.write_id AND k.op = 'put' OFFSET 0) w
+ WHERE NOT EXISTS (
+   SELECT 1 FROM assay.journal j JOIN assay.journal_writes p ON p.write_id = j.write_id AND p.op = 'put'
+    WHERE {of_scope} AND j.ref = h.ref AND j.id = h.id AND j.until IS NULL)
 
 -- name: publishedEntry
 SELECT {write} FROM assay.journal j {its_write}

@@ -5,7 +5,8 @@
 SELECT assay.commit_batch($1::jsonb, $2::text[], $3::text[], $4::text[], $5, $6, $7, $8::text[], $9::jsonb) AS reply
 
 -- part: event
-seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, at, input, salt, hash, erased
+seq AS sequence, type, node_id AS "nodeId", payload, secret, cause, foreign_cause AS "foreignCause", at, input, salt, hash,
+  erased
 
 -- part: event_size
 seq AS sequence, octet_length(payload) + coalesce(octet_length(secret), 0) AS bytes

@@ -1,4 +1,4 @@
--- Workflows, standards, receipts of requests, effects and keys.
+-- Workflows, standards, remembered responses, effects and keys.
 
 -- part: workflow
 nullif(w.tenant, '') AS tenant, w.workflow_id AS "workflowId", w.digest, d.definition, w.updated_at AS "updatedAt"
@@ -37,12 +37,12 @@ SELECT nullif(tenant, '') AS tenant, kind, id, version, hash, body, updated_at A
    SELECT max(l.version) FROM assay.standards l WHERE l.tenant = s.tenant AND l.kind = s.kind AND l.id = s.id)
  ORDER BY kind, id, s.tenant
 
--- name: getReceipt
+-- name: getResponse
 SELECT tenant, endpoint, key, digest, state, lease_owner AS "leaseOwner", lease_until AS "leaseUntil", status, headers,
        body, at
   FROM assay.receipts WHERE tenant = $1 AND endpoint = $2 AND key = $3
 
--- name: claimReceipt
+-- name: claimResponse
 INSERT INTO assay.receipts AS old
   (tenant, endpoint, key, digest, state, lease_owner, lease_until, status, headers, body, at, claim)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -52,16 +52,16 @@ ON CONFLICT (tenant, endpoint, key) DO UPDATE SET
 WHERE old.claim = excluded.claim OR assay.replaceable(old, excluded.digest, $13)
 RETURNING 1
 
--- name: finishReceipt
+-- name: finishResponse
 UPDATE assay.receipts SET digest = $4, state = $5, lease_until = $7, status = $8, headers = $9, body = $10, at = $11,
        claim = NULL
  WHERE tenant = $1 AND endpoint = $2 AND key = $3 AND state = 'pending' AND lease_owner = $6
    AND NOT EXISTS (SELECT 1 FROM assay.erasures e WHERE e.tenant = $1)
 
--- name: deleteReceipt
+-- name: deleteResponse
 DELETE FROM assay.receipts WHERE tenant = $1 AND endpoint = $2 AND key = $3
 
--- name: purgeReceipts
+-- name: purgeResponses
 WITH gone AS (DELETE FROM assay.receipts WHERE ctid = ANY (ARRAY(
   SELECT ctid FROM assay.receipts WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1)
 SELECT count(*) AS purged FROM gone

@@ -55,7 +55,7 @@ SELECT 1 FROM runs WHERE tenant = ?1 AND run_id > (SELECT upto_run FROM erasures
 
 -- Of these a tenant may have many: a limited number at a time.
 
--- name: deleteReceipts
+-- name: deleteResponses
 DELETE FROM receipts WHERE (tenant, endpoint, key) IN
   (SELECT tenant, endpoint, key FROM receipts WHERE tenant = ? LIMIT ?);
 

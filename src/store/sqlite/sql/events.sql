@@ -1,5 +1,5 @@
 -- part: event
-e.seq, e.type, e.node_id, e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash, e.erased
+e.seq, e.type, e.node_id, e.payload, e.secret, e.cause, e.at, e.input, e.salt, e.hash, e.erased, e.foreign_cause
 
 -- part: size
 -- Found without reading what it is the size of.
@@ -37,8 +37,8 @@ SELECT e.at FROM prefixes p JOIN events e ON e.run_id = p.source_run_id AND e.se
  WHERE p.run_id = ?1 AND p.from_seq <= ?2 AND p.upto > ?2;
 
 -- name: append
-INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, input, salt, hash, at, epoch, append_id)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO events (run_id, seq, type, node_id, payload, secret, cause, foreign_cause, input, salt, hash, at, epoch, append_id)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: share
 -- The source's own segments up to the cut, and then the rows of the source itself if the cut reaches them.

@@ -1,12 +1,43 @@
 -- name: head
 SELECT head, horizon, entries FROM journal_scopes WHERE tenant = ? AND space = ? AND scope = ?;
 
+-- name: held
+-- Keys that have no put in the scope, and would: ?1 tenant, ?2 space, ?3 scope, ?4 the runs.
+SELECT count(*) AS keys
+  FROM (SELECT ref, id, max(write_id) AS write_id FROM (
+          SELECT l.ref, l.id, l.write_id
+            FROM json_each(?4) r CROSS JOIN journal_layers l ON l.run_id = r.value ->> 'runId' AND l.left_seq IS NULL
+           WHERE l.tenant = ?1 AND l.space = ?2 AND l.scope = ?3
+           UNION ALL
+          SELECT w.ref, w.id, w.write_id FROM journal_writes w
+           WHERE w.run_id = ?4 ->> '$[0].runId' AND w.seq >= ?4 ->> '$[0].before'
+             AND w.tenant = ?1 AND w.space = ?2 AND w.scope = ?3) GROUP BY ref, id) h
+  JOIN journal_writes w ON w.write_id = h.write_id AND w.op = 'put'
+ WHERE NOT EXISTS (
+   SELECT 1 FROM journal_scopes s
+     JOIN journal j INDEXED BY journal_keys ON j.scope_id = s.scope_id AND j.ref = h.ref AND j.id = h.id AND j.until IS NULL
+     JOIN journal_writes p ON p.write_id = j.write_id AND p.op = 'put'
+    WHERE s.tenant = ?1 AND s.space = ?2 AND s.scope = ?3);
+
 -- name: keepContent
-INSERT INTO journal_contents (tenant, content_id, run_id, hash, sealed, text_is_body, words, text, body)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+INSERT INTO journal_contents (tenant, content_id, run_id, hash, sealed, text_is_body, words, text, body, pieces)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: keepPiece
+INSERT INTO journal_pieces (tenant, content_id, piece, hash, at, body) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
+
+-- name: piece
+SELECT body FROM journal_pieces WHERE tenant = ? AND content_id = ? AND piece = ?;
+
+-- name: dropUpload
+DELETE FROM journal_uploads WHERE tenant = ? AND content_id = ?;
+
+-- name: collectUploads
+DELETE FROM journal_uploads WHERE (tenant, content_id) IN (
+  SELECT tenant, content_id FROM journal_uploads WHERE at < ? ORDER BY at LIMIT ?);
 
 -- name: content
-SELECT run_id, sealed, text_is_body, text, body FROM journal_contents WHERE tenant = ? AND content_id = ?;
+SELECT run_id, sealed, text_is_body, text, body, pieces FROM journal_contents WHERE tenant = ? AND content_id = ?;
 
 -- part: row
 w.run_id AS runId, w.seq AS sequence, w.space, w.ref, w.id, w.op, w.tags, w.at, w.expires_at AS expiresAt,
@@ -222,7 +253,14 @@ DELETE FROM journal_contents WHERE run_id = ? AND NOT EXISTS (
   SELECT 1 FROM journal_writes w
    WHERE w.tenant = journal_contents.tenant AND w.content_id = journal_contents.content_id);
 
--- Of an erased tenant a limited number at a time.
+-- Of an erased tenant a limited number at a time. Pieces go before what they belong to, which would take all of its own along.
+
+-- name: erasePieces
+DELETE FROM journal_pieces WHERE rowid IN (SELECT rowid FROM journal_pieces WHERE tenant = ? LIMIT ?);
+
+-- name: eraseUploads
+DELETE FROM journal_uploads WHERE (tenant, content_id) IN (
+  SELECT tenant, content_id FROM journal_uploads WHERE tenant = ? LIMIT ?);
 
 -- name: erasePublished
 DELETE FROM journal WHERE (scope_id, pos) IN (

@@ -1,6 +1,6 @@
 import { isTerminal } from '../../../core/run/events.js'
 import type { Commit, CommitResult, NewRun, StoredEvent, StreamAppend } from '../../../engine/ports/event-log.js'
-import { mayReplace } from '../../receipt-rules.js'
+import { mayReplace } from '../../response-rules.js'
 import type { Connection } from '../connection.js'
 import { type PackedCommit, unpackCommit } from '../packed.js'
 import { SQL } from '../statements.js'
@@ -9,7 +9,7 @@ import { sharedEnd, sharedTimes, shareEvents } from './forks.js'
 import { shareGateRows, writeGated } from './gates.js'
 import { isAlive } from './hosts.js'
 import { conflictIn } from './journal.js'
-import { findReceipt, putReceipt } from './receipts.js'
+import { findResponse, putResponse } from './responses.js'
 import { countBytes, quotaRefused, rootOf } from './usage.js'
 
 /** A commit that published a file which has another version than it must have: to be undone, and answered so. */
@@ -40,16 +40,17 @@ export function writeCommit(db: Connection, packed: PackedCommit): Refused | nul
     if (!stream.create) extendRun(db, stream)
   })
   for (const runId of commit.wakes) db.run(SQL.runs.wake, runId)
-  if (commit.receipt) putReceipt(db, commit.receipt)
+  if (commit.response) putResponse(db, commit.response)
   for (const delivery of commit.deliveries ?? []) addDelivery(db, delivery)
   return null
 }
 
-/** The order is part of the contract: host, receipt, then each stream's sequence and epoch, then scopes, then quotas. */
-function refuse(db: Connection, { hostId, streams, receipt, quotas }: Commit, epochs: number[]): Refused | undefined {
+/** The order is part of the contract: host, response, then each stream's sequence and epoch, then scopes, then quotas. */
+function refuse(db: Connection, { hostId, streams, response, quotas }: Commit, epochs: number[]): Refused | undefined {
   if (!isAlive(db, hostId)) return { kind: 'fenced' }
-  const earlier = receipt && findReceipt(db, receipt)
-  if (earlier && !mayReplace(earlier, receipt.digest, receipt.at)) return { kind: 'receipt-exists', receipt: earlier }
+  const earlier = response && findResponse(db, response)
+  if (earlier && !mayReplace(earlier, response.digest, response.at))
+    return { kind: 'response-exists', response: earlier }
   for (const { runId, expected, epoch, create } of streams) {
     const run = db.get(SQL.runs.place, runId)
     const fits = run ? !create && expected === run.length : create !== undefined
@@ -131,7 +132,7 @@ function appendEvents(
 function appendEvent(
   db: Connection,
   runId: string,
-  { sequence, type, nodeId, payload, secret, cause, input, salt, hash, at }: StoredEvent,
+  { sequence, type, nodeId, payload, secret, cause, foreignCause, input, salt, hash, at }: StoredEvent,
   epoch: number,
   appendId: string | null,
 ): void {
@@ -144,6 +145,7 @@ function appendEvent(
     payload,
     secret,
     cause,
+    foreignCause,
     input,
     salt,
     hash,

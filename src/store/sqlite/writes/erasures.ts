@@ -66,9 +66,9 @@ export function finishErasure(
   if (!holdsLease(db, erasing)) return 'lost'
   overwriteDeleted(db)
   const { tenant } = erasing
-  const { isRunLeft, deleteReceipts, deleteStandards, deleteDeliveries, finish } = SQL.erasures
+  const { isRunLeft, deleteResponses, deleteStandards, deleteDeliveries, finish } = SQL.erasures
   if (db.get(isRunLeft, tenant)) return 'more'
-  const kinds = [deleteReceipts, deleteStandards, deleteDeliveries]
+  const kinds = [deleteResponses, deleteStandards, deleteDeliveries]
   const deleted = [...kinds.map(sql => db.run(sql, tenant, limit)), ...eraseJournal(db, tenant, limit)]
   if (deleted.includes(limit)) return 'more'
   forgetJournal(db, tenant)

@@ -17,9 +17,10 @@ export function conflictIn(error: unknown): { readonly path: string; readonly cu
 }
 
 export function keepContent(db: Connection, { content }: { readonly content: PackedContent }): void {
-  const { tenant, contentId, runId, hash, sealed, textIsBody, words, text, body } = content
+  const { tenant, contentId, runId, hash, sealed, textIsBody, words, text, body, pieces } = content
   const flags = [Number(sealed), Number(textIsBody)]
-  db.run(SQL.journal.keepContent, tenant, contentId, runId, hash, ...flags, words && JSON.stringify(words), text, body)
+  const said = [words && JSON.stringify(words), text, body, pieces]
+  db.run(SQL.journal.keepContent, tenant, contentId, runId, hash, ...flags, ...said)
 }
 
 /** `content`: as it was packed. */
@@ -125,8 +126,11 @@ export function purgeJournal(db: Connection, runId: string): void {
 
 /** S14: a limited number of each kind at a time; how many of each were deleted. */
 export function eraseJournal(db: Connection, tenant: string, limit: number): number[] {
-  const { erasePublished, eraseWrites, eraseContents, eraseEvents, eraseReads } = SQL.journal
-  return [erasePublished, eraseWrites, eraseContents, eraseEvents, eraseReads].map(sql => db.run(sql, tenant, limit))
+  const { erasePieces, erasePublished, eraseWrites, eraseContents, eraseUploads, eraseEvents, eraseReads } = SQL.journal
+  const pieces = db.run(erasePieces, tenant, limit)
+  if (pieces === limit) return [pieces]
+  const kinds = [erasePublished, eraseWrites, eraseContents, eraseUploads, eraseEvents, eraseReads]
+  return kinds.map(sql => db.run(sql, tenant, limit))
 }
 
 export function forgetJournal(db: Connection, tenant: string): void {

@@ -43,29 +43,29 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect(await store.readEvents(runId, 0)).toEqual([f.event(0, { payload, nodeId: 'n,"{}\\' })])
   })
 
-  it('S1 writes all streams, wakes and the receipt of a commit, or none of it', async () => {
+  it('S1 writes all streams, wakes and the response of a commit, or none of it', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
     const [parent, other] = [await f.created(store, hostId), await f.created(store, hostId)]
-    const [child, receipt] = [f.id('run'), f.receipt()]
+    const [child, response] = [f.id('run'), f.response()]
     const streams = (expected: number) => [
       f.creation(child, {}, { parentRunId: parent, parentNodeId: 'n1' }),
       f.extension(parent, expected, { status: 'waiting-external' }),
     ]
 
-    const refused = await store.commit(f.commit(hostId, streams(7), { wakes: [other], receipt }))
+    const refused = await store.commit(f.commit(hostId, streams(7), { wakes: [other], response }))
     expect(refused).toEqual({ kind: 'conflict', runId: parent })
     expect(await store.readRun(null, child)).toBeUndefined()
     expect(await store.readEvents(child, 0)).toEqual([])
-    expect(await store.getReceipt(receipt)).toBeUndefined()
+    expect(await store.getResponse(response)).toBeUndefined()
     expect((await store.readRun(null, other))?.wakeAt).toBeNull()
     expect((await store.readRun(null, parent))?.length).toBe(2)
 
-    expect(await store.commit(f.commit(hostId, streams(2), { wakes: [other], receipt }))).toEqual(COMMITTED)
+    expect(await store.commit(f.commit(hostId, streams(2), { wakes: [other], response }))).toEqual(COMMITTED)
     expect((await store.readRun(null, child))?.parentRunId).toBe(parent)
     expect(await store.readRun(null, parent)).toMatchObject({ length: 3, status: 'waiting-external' })
     expect((await store.readRun(null, other))?.wakeAt).toBe(0)
-    expect(await store.getReceipt(receipt)).toEqual(receipt)
+    expect(await store.getResponse(response)).toEqual(response)
   })
 
   it('S2 refuses every expected sequence but the next', async () => {
@@ -151,18 +151,18 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect((await store.readRun(null, runId))?.owner).toBe(second)
   })
 
-  it('checks host, receipt, sequence and epoch, scope in this order', async () => {
+  it('checks host, response, sequence and epoch, scope in this order', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
-    const receipt = f.receipt()
+    const response = f.response()
     const runId = await f.created(store, hostId, {}, { scopeId: 's' })
-    await store.commit(f.commit(hostId, [f.extension(runId, 2)], { receipt }))
+    await store.commit(f.commit(hostId, [f.extension(runId, 2)], { response }))
     const conflicting = f.creation(runId, {}, { scopeId: 's', exclusiveScope: true })
     const scoped = f.creation(f.id('run'), {}, { scopeId: 's', exclusiveScope: true })
-    const kind = async (host: string, streams: Parameters<typeof f.commit>[1], withReceipt: boolean) =>
-      (await store.commit(f.commit(host, streams, withReceipt ? { receipt } : {}))).kind
+    const kind = async (host: string, streams: Parameters<typeof f.commit>[1], withResponse: boolean) =>
+      (await store.commit(f.commit(host, streams, withResponse ? { response } : {}))).kind
     expect(await kind('nobody', [conflicting], true)).toBe('fenced')
-    expect(await kind(hostId, [conflicting], true)).toBe('receipt-exists')
+    expect(await kind(hostId, [conflicting], true)).toBe('response-exists')
     expect(await kind(hostId, [scoped, f.extension(runId, 9)], false)).toBe('conflict')
     expect(await kind(hostId, [f.extension(runId, 9, { epoch: 9 })], false)).toBe('conflict')
     expect(await kind(hostId, [scoped, f.extension(runId, 3, { epoch: 9 })], false)).toBe('fenced')
@@ -178,7 +178,7 @@ export function commitContract(open: () => Promise<Opened>): void {
       hostId,
       [f.extension(runId, 2), f.creation(child, {}, { scopeId: 's', exclusiveScope: true })],
       {
-        receipt: f.receipt(),
+        response: f.response(),
       },
     )
     const results = await Promise.all([store.commit(append), store.commit(append), store.commit(append)])
@@ -191,32 +191,32 @@ export function commitContract(open: () => Promise<Opened>): void {
     expect(await store.readEvents(child, 0)).toHaveLength(2)
   })
 
-  it('remembers the receipt with its effect and gives it to whoever comes second', async () => {
+  it('remembers the response with its effect and gives it to whoever comes second', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
-    const receipt = f.receipt()
+    const response = f.response()
     const attempts = Array.from({ length: 20 }, (_, i) =>
-      store.commit(f.commit(hostId, [f.creation(`${f.id('run')}`)], { receipt: { ...receipt, body: `{"i":${i}}` } })),
+      store.commit(f.commit(hostId, [f.creation(`${f.id('run')}`)], { response: { ...response, body: `{"i":${i}}` } })),
     )
     const results = await Promise.all(attempts)
-    expect(f.kinds(results)).toEqual({ committed: 1, 'receipt-exists': 19 })
-    const winner = { ...receipt, body: `{"i":${results.findIndex(result => result.kind === 'committed')}}` }
-    for (const result of results) if (result.kind === 'receipt-exists') expect(result.receipt).toEqual(winner)
+    expect(f.kinds(results)).toEqual({ committed: 1, 'response-exists': 19 })
+    const winner = { ...response, body: `{"i":${results.findIndex(result => result.kind === 'committed')}}` }
+    for (const result of results) if (result.kind === 'response-exists') expect(result.response).toEqual(winner)
     expect(await store.listRuns({ tenant: 'acme', limit: 100 })).toHaveLength(1)
-    const elsewhere = { ...receipt, tenant: 'other' }
-    expect(await store.commit(f.commit(hostId, [], { receipt: elsewhere }))).toEqual(COMMITTED)
+    const elsewhere = { ...response, tenant: 'other' }
+    expect(await store.commit(f.commit(hostId, [], { response: elsewhere }))).toEqual(COMMITTED)
   })
 
-  it('replaces the receipt of a retryable failure, for the same request only', async () => {
+  it('replaces the response of a retryable failure, for the same request only', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
-    const failed = f.receipt({ state: 'retryable-failure', status: 503 })
-    await store.commit(f.commit(hostId, [], { receipt: failed }))
+    const failed = f.response({ state: 'retryable-failure', status: 503 })
+    await store.commit(f.commit(hostId, [], { response: failed }))
     const wrong = { ...failed, state: 'completed', digest: 'other' } as const
-    expect((await store.commit(f.commit(hostId, [], { receipt: wrong }))).kind).toBe('receipt-exists')
+    expect((await store.commit(f.commit(hostId, [], { response: wrong }))).kind).toBe('response-exists')
     const right = { ...failed, state: 'completed', status: 201 } as const
-    expect(await store.commit(f.commit(hostId, [], { receipt: right }))).toEqual(COMMITTED)
-    expect(await store.getReceipt(failed)).toEqual(right)
+    expect(await store.commit(f.commit(hostId, [], { response: right }))).toEqual(COMMITTED)
+    expect(await store.getResponse(failed)).toEqual(right)
   })
 
   it('lets exactly one of 20 parallel runs into an exclusive scope, until it ends', async () => {

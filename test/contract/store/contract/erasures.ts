@@ -83,13 +83,13 @@ export function erasureContract(open: () => Promise<Opened>): void {
     const fork = f.fork(f.id('fork'), runId, 1, [], { run: { tenant } })
     const record = { tenant, workflowId: 'wf', digest: f.id('digest'), definition: '{}', updatedAt: f.T0 }
     const standard = { tenant, kind: 'gate', id: 'g', hash: 'h', body: '{}', updatedAt: f.T0 } as const
-    const receipt = f.receipt({ tenant })
+    const response = f.response({ tenant })
     const elsewhere = f.creation(f.id('run'))
     const writes = [
       () => store.commit(f.commit(hostId, [f.creation(f.id('run'), {}, { tenant })])),
       () => store.commit(f.commit(hostId, [fork])),
-      () => store.commit(f.commit(hostId, [elsewhere], { receipt })),
-      () => store.claimReceipt(receipt, f.T0),
+      () => store.commit(f.commit(hostId, [elsewhere], { response })),
+      () => store.claimResponse(response, f.T0),
       () => store.putWorkflow(record),
       () => store.putStandard(standard),
       () => store.putKey(f.apiKey({ tenant })),
@@ -99,7 +99,7 @@ export function erasureContract(open: () => Promise<Opened>): void {
     ]
     for (const write of writes) await expect(write()).rejects.toThrow(TenantErased)
     expect(await store.readRun(null, elsewhere.runId)).toBeUndefined()
-    expect(await store.getReceipt(receipt)).toBeUndefined()
+    expect(await store.getResponse(response)).toBeUndefined()
     // One who is refused takes nobody with it.
     const both = await Promise.allSettled([
       store.commit(f.commit(hostId, [f.creation(f.id('run'), {}, { tenant })])),
@@ -119,8 +119,8 @@ export function erasureContract(open: () => Promise<Opened>): void {
     const effect = f.claim(hostId, { tenant, runId })
     await store.claimEffect(effect)
     await store.finishEffect(effect.id, hostId, { said: 'much' }, 'c'.repeat(64))
-    const kept = f.receipt({ tenant })
-    await store.claimReceipt(kept, f.T0)
+    const kept = f.response({ tenant })
+    await store.claimResponse(kept, f.T0)
     const shared = f.id('digest')
     const record = { tenant, workflowId: 'wf', digest, definition: '{"own":1}', updatedAt: f.T0 }
     await store.putWorkflow(record)
@@ -149,7 +149,7 @@ export function erasureContract(open: () => Promise<Opened>): void {
     expect(await store.readGateRows(gated.runId)).toEqual({ gated: [], staged: [], verdicts: [], merges: [] })
     expect(await store.listVerdicts({ tenant, limit: 10 })).toEqual([])
     expect(await store.readEffect(effect.id)).toBeUndefined()
-    expect(await store.getReceipt(kept)).toBeUndefined()
+    expect(await store.getResponse(kept)).toBeUndefined()
     expect(await store.listStandards(tenant)).not.toContainEqual(expect.objectContaining({ tenant }))
     expect((await store.listWorkflows(tenant)).filter(one => one.tenant === tenant)).toEqual([])
     expect(await store.getDefinition(digest)).toBeUndefined()

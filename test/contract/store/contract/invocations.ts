@@ -140,6 +140,8 @@ export function invocationContract(open: () => Promise<Opened>): void {
     const { store } = await open()
     const hostId = await f.host(store)
     expect(await store.findAnswer('acme', KEY)).toBeUndefined()
+    // Neither the first nor the last that was kept.
+    await finished(store, { hostId, tenant: 'acme', at: f.T0 }, 'oldest', KEY)
     await finished(store, { hostId, tenant: 'acme', at: f.T0 + 2 }, 'latest', KEY)
     await finished(store, { hostId, tenant: 'acme', at: f.T0 + 1 }, 'older', KEY)
     await finished(store, { hostId, tenant: 'rival', at: f.T0 + 3 }, 'of a rival', KEY)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { forkScope, runScope } from '../../../../src/core/journal/place.js'
+import { forkScope, type LayerBefore, runScope } from '../../../../src/core/journal/place.js'
 import type { Store } from '../../../../src/engine/ports/store.js'
 import { TenantErased } from '../../../../src/engine/ports/tenants.js'
 import type { Opened } from '../adapter.js'
@@ -99,6 +99,25 @@ export function journalKeepingContract(open: () => Promise<Opened>): void {
       const told = await store.readTenantEvents('acme', 0, 100)
       expect(told.map(({ sequence }) => sequence)).toEqual(Array.from({ length: 15 }, (_, i) => i))
     })
+  })
+
+  it('counts what gates hold, with those who have it and who wrote it, once for each key and not what is there already', async () => {
+    const { store, start, put, tell } = await opened()
+    await put(await start(), 'there', { id: 'there' })
+    const above = await start({ gated: [j.gate('run')] })
+    const runId = await start({ gated: [j.gate('node', { nodeId: 'n1' })] })
+    const count = (...held: LayerBefore[]) => store.countEntries('acme', 'memory', j.SCOPE, held)
+    expect(await count({ runId, before: 1 }, { runId: above, before: 1 })).toBe(1)
+    for (const id of ['a', 'a', 'b', 'there']) await put(above, 'held at the exit', { id })
+    for (const id of ['c', 'd', 'd', 'there', 'e']) await put(runId, 'held at the node', { id })
+    await tell(runId, j.wrote(null, { id: 'e' }))
+    await put(runId, 'elsewhere', { scope: 'other' })
+    await put(runId, 'elsewhere', j.file())
+    expect([await count(), await count({ runId, before: 1 })]).toEqual([1, 3])
+    expect(await count({ runId, before: 1 }, { runId: above, before: 1 })).toBe(5)
+    // What an attempt before this one wrote is in no layer, and in the way of nobody.
+    expect(await count({ runId, before: 1_000 }, { runId: above, before: 1 })).toBe(3)
+    expect(await store.countEntries('beta', 'memory', j.SCOPE, [{ runId, before: 1 }])).toBe(0)
   })
 
   it('lists scopes with what is in them, by name and in pages', async () => {

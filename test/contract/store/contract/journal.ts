@@ -167,6 +167,20 @@ export function journalContract(open: () => Promise<Opened>): void {
       expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 1, workspace: 0 })
     })
 
+    it('S15 M12: are dropped where a gate stands before them and nothing is mapped back for it to judge', async () => {
+      const { store, start, put, tell, said } = await opened()
+      const parent = await start({ gated: [j.gate('harvest')] })
+      const child = await start({ parentRunId: parent, parentNodeId: 'n1' })
+      await put(child, 'dropped')
+      await put(child, 'dropped', j.file())
+      await tell(child, j.ended)
+      expect(await tell(parent, j.chained('child.completed', child), j.ended)).toEqual(COMMITTED)
+      expect(await store.heads('acme', j.SCOPE)).toEqual({ memory: 0, workspace: 0 })
+      expect(await said({ runs: [{ runId: parent, before: 1_000 }] })).toBe(undefined)
+      expect(await store.countEntries('acme', 'memory', j.SCOPE, [{ runId: parent, before: 1 }])).toBe(0)
+      expect(await said(j.ownOf(child))).toBe('dropped')
+    })
+
     it.each([
       ['whichever', null],
       ['that', 'wf'],

@@ -47,7 +47,7 @@ export function modelContract(open: () => Promise<Opened>): void {
       }),
       { numRuns: 100 },
     )
-    const possible = ['committed', 'conflict', 'fenced', 'receipt-exists', 'scope-active', 'rejected']
+    const possible = ['committed', 'conflict', 'fenced', 'response-exists', 'scope-active', 'rejected']
     expect([...possible, 'claimed', 'done', 'in-flight'].filter(kind => !seen.has(kind))).toEqual([])
   })
 }
@@ -77,7 +77,7 @@ const append = fc.record({
   wakes: fc.subarray(RUNS),
   scope: fc.option(fc.constantFrom('s0', 's1')),
   exclusive: fc.boolean(),
-  receipt: fc.option(fc.constantFrom('k0', 'k1'), { freq: 2 }),
+  response: fc.option(fc.constantFrom('k0', 'k1'), { freq: 2 }),
   appendId: fc.integer({ min: 0, max: 3 }),
 })
 
@@ -155,7 +155,7 @@ function doCommit(p: string, spec: Spec): Step {
     const commit = f.commit(p + spec.host, [stream], {
       appendId: `${p}${spec.appendId}`,
       wakes: spec.wakes.map(id => p + id),
-      ...(spec.receipt === null ? {} : { receipt: f.receipt({ key: p + spec.receipt, body: runId }) }),
+      ...(spec.response === null ? {} : { response: f.response({ key: p + spec.response, body: runId }) }),
     })
     return store.commit(commit).catch(() => ({ kind: 'rejected' }))
   }

@@ -57,15 +57,15 @@ export function readContract(open: () => Promise<Opened>): void {
     }
   })
 
-  it('S6 keeps receipts of one tenant from another', async () => {
+  it('S6 keeps responses of one tenant from another', async () => {
     const { store } = await open()
-    const receipt = f.receipt()
-    await store.claimReceipt(receipt, f.T0)
-    expect(await store.getReceipt(receipt)).toEqual(receipt)
-    expect(await store.getReceipt({ ...receipt, tenant: 'other' })).toBeUndefined()
-    expect(await store.getReceipt({ ...receipt, endpoint: 'cancelRun' })).toBeUndefined()
-    await store.deleteReceipt({ ...receipt, tenant: 'other' })
-    expect(await store.getReceipt(receipt)).toEqual(receipt)
+    const response = f.response()
+    await store.claimResponse(response, f.T0)
+    expect(await store.getResponse(response)).toEqual(response)
+    expect(await store.getResponse({ ...response, tenant: 'other' })).toBeUndefined()
+    expect(await store.getResponse({ ...response, endpoint: 'cancelRun' })).toBeUndefined()
+    await store.deleteResponse({ ...response, tenant: 'other' })
+    expect(await store.getResponse(response)).toEqual(response)
   })
 
   it('filters lists by every field, alone and together', async () => {

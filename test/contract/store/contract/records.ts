@@ -29,63 +29,63 @@ export function recordContract(open: () => Promise<Opened>): void {
     expect(await store.getDefinition('none')).toBeUndefined()
   })
 
-  it('lets exactly one of 50 parallel requests claim a receipt', async () => {
+  it('lets exactly one of 50 parallel requests claim a response', async () => {
     const { store } = await open()
-    const base = f.receipt({ state: 'pending', leaseUntil: f.T0 + 1000 })
+    const base = f.response({ state: 'pending', leaseUntil: f.T0 + 1000 })
     const claims = await Promise.all(
-      Array.from({ length: 50 }, (_, i) => store.claimReceipt({ ...base, leaseOwner: `request-${i}` }, f.T0)),
+      Array.from({ length: 50 }, (_, i) => store.claimResponse({ ...base, leaseOwner: `request-${i}` }, f.T0)),
     )
     expect(claims.filter(one => one.claimed)).toHaveLength(1)
-    const winner = await store.getReceipt(base)
-    for (const one of claims) if (!one.claimed) expect(one.receipt).toEqual(winner)
+    const winner = await store.getResponse(base)
+    for (const one of claims) if (!one.claimed) expect(one.response).toEqual(winner)
   })
 
-  it('lets a receipt be taken over once its lease is over, for the same request only', async () => {
+  it('lets a response be taken over once its lease is over, for the same request only', async () => {
     const { store } = await open()
-    const pending = f.receipt({ state: 'pending', leaseOwner: 'a', leaseUntil: f.T0 + 1000 })
-    expect(await store.claimReceipt(pending, f.T0)).toEqual({ claimed: true })
+    const pending = f.response({ state: 'pending', leaseOwner: 'a', leaseUntil: f.T0 + 1000 })
+    expect(await store.claimResponse(pending, f.T0)).toEqual({ claimed: true })
     const rival = { ...pending, leaseOwner: 'b', leaseUntil: f.T0 + 9000 }
-    expect(await store.claimReceipt(rival, f.T0 + 999)).toEqual({ claimed: false, receipt: pending })
+    expect(await store.claimResponse(rival, f.T0 + 999)).toEqual({ claimed: false, response: pending })
     const foreign = { ...rival, digest: 'another body' }
-    expect(await store.claimReceipt(foreign, f.T0 + 2000)).toEqual({ claimed: false, receipt: pending })
-    const takers = ['b', 'c', 'd'].map(leaseOwner => store.claimReceipt({ ...rival, leaseOwner }, f.T0 + 1000))
+    expect(await store.claimResponse(foreign, f.T0 + 2000)).toEqual({ claimed: false, response: pending })
+    const takers = ['b', 'c', 'd'].map(leaseOwner => store.claimResponse({ ...rival, leaseOwner }, f.T0 + 1000))
     expect((await Promise.all(takers)).filter(one => one.claimed)).toHaveLength(1)
   })
 
-  it('finishes a receipt for its claimer only, and once', async () => {
+  it('finishes a response for its claimer only, and once', async () => {
     const { store } = await open()
-    const pending = f.receipt({ state: 'pending', leaseOwner: 'a' })
-    await store.claimReceipt(pending, f.T0)
+    const pending = f.response({ state: 'pending', leaseOwner: 'a' })
+    await store.claimResponse(pending, f.T0)
     const done = { ...pending, state: 'completed', status: 200, body: '{}' } as const
-    await store.finishReceipt({ ...done, leaseOwner: 'b' })
-    expect(await store.getReceipt(pending)).toEqual(pending)
-    await store.finishReceipt(done)
-    await store.finishReceipt({ ...done, body: '{"late":true}' })
-    expect(await store.getReceipt(pending)).toEqual(done)
-    expect(await store.claimReceipt(pending, f.T0 + 1e9)).toEqual({ claimed: false, receipt: done })
-    await store.deleteReceipt(pending)
-    expect(await store.getReceipt(pending)).toBeUndefined()
-    await store.finishReceipt(done)
-    expect(await store.getReceipt(pending)).toBeUndefined()
+    await store.finishResponse({ ...done, leaseOwner: 'b' })
+    expect(await store.getResponse(pending)).toEqual(pending)
+    await store.finishResponse(done)
+    await store.finishResponse({ ...done, body: '{"late":true}' })
+    expect(await store.getResponse(pending)).toEqual(done)
+    expect(await store.claimResponse(pending, f.T0 + 1e9)).toEqual({ claimed: false, response: done })
+    await store.deleteResponse(pending)
+    expect(await store.getResponse(pending)).toBeUndefined()
+    await store.finishResponse(done)
+    expect(await store.getResponse(pending)).toBeUndefined()
   })
 
   it('lets the retry of a retryable failure claim again', async () => {
     const { store } = await open()
-    const pending = f.receipt({ state: 'pending', leaseOwner: 'a', leaseUntil: f.T0 + 1000 })
-    await store.claimReceipt(pending, f.T0)
-    await store.finishReceipt({ ...pending, state: 'retryable-failure', status: 503 })
-    expect(await store.claimReceipt({ ...pending, digest: 'x' }, f.T0)).toMatchObject({ claimed: false })
-    expect(await store.claimReceipt(pending, f.T0)).toEqual({ claimed: true })
+    const pending = f.response({ state: 'pending', leaseOwner: 'a', leaseUntil: f.T0 + 1000 })
+    await store.claimResponse(pending, f.T0)
+    await store.finishResponse({ ...pending, state: 'retryable-failure', status: 503 })
+    expect(await store.claimResponse({ ...pending, digest: 'x' }, f.T0)).toMatchObject({ claimed: false })
+    expect(await store.claimResponse(pending, f.T0)).toEqual({ claimed: true })
   })
 
-  it('purges receipts by age', async () => {
+  it('purges responses by age', async () => {
     const { store } = await open()
-    const receipts = Array.from({ length: 30 }, (_, i) => f.receipt({ at: f.T0 + i }))
-    for (const receipt of receipts) await store.claimReceipt(receipt, f.T0)
-    expect(await store.purgeReceipts(f.T0 + 20)).toBe(20)
-    expect(await store.purgeReceipts(f.T0 + 20)).toBe(0)
-    expect(await store.getReceipt(receipts[19]!)).toBeUndefined()
-    expect(await store.getReceipt(receipts[20]!)).toEqual(receipts[20])
+    const responses = Array.from({ length: 30 }, (_, i) => f.response({ at: f.T0 + i }))
+    for (const response of responses) await store.claimResponse(response, f.T0)
+    expect(await store.purgeResponses(f.T0 + 20)).toBe(20)
+    expect(await store.purgeResponses(f.T0 + 20)).toBe(0)
+    expect(await store.getResponse(responses[19]!)).toBeUndefined()
+    expect(await store.getResponse(responses[20]!)).toEqual(responses[20])
   })
 
   it('stores, lists, finds and changes API keys', async () => {

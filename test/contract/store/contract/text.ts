@@ -12,14 +12,14 @@ export function textContract(open: () => Promise<Opened>): void {
   it('S11: finds nothing by a name that only begins like the one that is stored', async () => {
     const { store } = await open()
     await store.putWorkflow(workflow)
-    const receipt = f.receipt({ state: 'pending' })
-    await store.claimReceipt(receipt, f.T0)
+    const response = f.response({ state: 'pending' })
+    await store.claimResponse(response, f.T0)
     for (const end of ['\0', '\0x', '\0\0', '\n', '\t', '\x1f']) {
       expect(await store.getWorkflow('acme', `gated${end}`)).toBeUndefined()
       expect(await store.getWorkflow(`acme${end}`, 'gated')).toBeUndefined()
       expect(await store.getDefinition(`d1${end}`)).toBeUndefined()
       expect(await store.listWorkflows(`acme${end}`)).toEqual([])
-      expect(await store.getReceipt({ ...receipt, key: `${receipt.key}${end}` })).toBeUndefined()
+      expect(await store.getResponse({ ...response, key: `${response.key}${end}` })).toBeUndefined()
       expect(await store.readRun(null, `run${end}`)).toBeUndefined()
       expect(await store.listRuns({ tenant: `acme${end}`, limit: 10 })).toEqual([])
     }
@@ -34,7 +34,7 @@ export function textContract(open: () => Promise<Opened>): void {
       const refused: Promise<unknown>[] = [
         store.putWorkflow({ ...workflow, workflowId: `gated${bad}`, digest: 'd2', definition: '{"v":2}' }),
         store.putWorkflow({ ...workflow, tenant: `acme${bad}`, digest: 'd2', definition: '{"v":2}' }),
-        store.claimReceipt(f.receipt({ state: 'pending', key: `k${bad}` }), f.T0),
+        store.claimResponse(f.response({ state: 'pending', key: `k${bad}` }), f.T0),
         store.putKey({ ...f.apiKey(), principal: `ann${bad}` }),
         store.putStandard({ ...STANDARD, id: `g${bad}` }),
         store.putWebhook({ ...f.webhook(), url: `https://x.example/${bad}` }),

@@ -1,18 +1,18 @@
 import fs from 'node:fs/promises'
 import type { Command } from 'commander'
 import pc from 'picocolors'
-import type { Integrity } from '../../audit/verify.js'
-import { AssayClient } from '../../client/assay-client.js'
-import type { AuditSlice } from '../../client/wire-shapes.js'
-import { type Database, loadConfig, storeOf } from '../../config.js'
-import { checkLog } from '../../log-check/check-log.js'
-import type { CheckedRun, CheckInput, Finding } from '../../log-check/checked.js'
-import { fromWire } from '../../log-check/read-log.js'
-import type { Cli } from '../cli.js'
-import { EXIT } from '../terminal/exit-code.js'
-import { printable, printJson, type Terminal } from '../terminal/terminal.js'
-import { UsageError } from '../terminal/usage-error.js'
-import { connect, type GlobalOptions } from './connect.js'
+import type { Integrity } from '../../../audit/verify.js'
+import { AssayClient } from '../../../client/assay-client.js'
+import type { AuditSlice } from '../../../client/wire-shapes.js'
+import { type Database, loadConfig, storeOf } from '../../../config.js'
+import { checkLog } from '../../../log-check/check-log.js'
+import type { CheckedRun, CheckInput, Finding } from '../../../log-check/checked.js'
+import { fromWire } from '../../../log-check/read-log.js'
+import type { Cli } from '../../cli.js'
+import { EXIT } from '../../terminal/exit-code.js'
+import { printable, printJson, type Terminal } from '../../terminal/terminal.js'
+import { UsageError } from '../../terminal/usage-error.js'
+import { connect, type GlobalOptions } from '../connect.js'
 
 type Options = GlobalOptions & {
   readonly all?: true
@@ -189,7 +189,7 @@ async function verifyIntegrity(cli: Cli, runIds: readonly string[], options: Opt
   if (!isClear) throw new UsageError('say what to verify with --integrity: run ids or --all')
   const { data, database } = loadConfig({ data: options.data, database: options.database })
   // Loaded when asked for: the stores would slow down every other command.
-  const { verifyDatabase } = await import('../../audit/data-folder.js')
+  const { verifyDatabase } = await import('../../../audit/data-folder.js')
   const [url, access] = storeOf(await existing(database))
   const found = await verifyDatabase(url, data, options.all ? 'all' : runIds, access)
   reportIntegrity(cli.terminal, found, options)

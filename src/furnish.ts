@@ -1,0 +1,151 @@
+import path from 'node:path'
+import { directoryOf } from './agent-directory.js'
+import { type AgentHouse, createAgents } from './agents/agents.js'
+import { readTrustedKeys } from './audit/signing-key.js'
+import { ensureLocalKey } from './client/local-key.js'
+import { type Config, ConfigError } from './config.js'
+import type { MockPrograms } from './conformance/mock-programs.js'
+import { SideEffectJournal } from './conformance/side-effect-journal.js'
+import { SPACES, type Space } from './core/journal/place.js'
+import { createMemoryDesk } from './engine/journal/memory-desk.js'
+import type { DeskSettings } from './engine/journal/run-desk.js'
+import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
+import type { Vault } from './engine/ports/agents.js'
+import type { Clock } from './engine/ports/clock.js'
+import type { JournalDesk } from './engine/ports/desk.js'
+import type { ApiKey } from './engine/ports/keys.js'
+import type { Performer } from './engine/ports/performer.js'
+import { artifactsIn } from './engine/queries/artifacts.js'
+import type { Engine } from './engine/runtime/engine.js'
+import type { Ground, Opened, Unbounded } from './ground.js'
+import { withConfiguredKeys } from './http/auth/configured-keys.js'
+import { hashKey } from './http/auth/key-cache.js'
+import { httpSettings } from './http-settings.js'
+import { ensureLinkSecrets } from './link-secrets.js'
+import { packageVersion } from './package-version.js'
+import { PeerClient } from './peers/peer-client.js'
+import { createInspector } from './probes/inspector.js'
+import { peerProblems } from './project/peer-settings.js'
+import { ReceiptIssuer } from './receipts/issuer.js'
+import { NO_TURNS } from './timing/turns.js'
+import { SCOPES } from './wire/key.js'
+
+/** The rooms of a host, each made of its ground and what it was configured with; `host.ts` puts them together. */
+
+/** What manifests may require of this host. */
+const AGENT_CAPABILITIES: ReadonlySet<string> = new Set([
+  'agents.liveRuntime',
+  'agents.manifestRuntime',
+  'toolHooks',
+  'budget',
+  'prompts',
+])
+
+export const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
+  maxBytes: { memory: memory.maxEntryBytes, workspace: workspace.maxFileBytes },
+  maxEntries: { memory: memory.maxScopeEntries, workspace: workspace.maxFiles },
+  fullText: memory.fullText,
+})
+
+export const spacesOf = (config: Config): readonly Space[] => SPACES.filter(space => config[space].enabled)
+
+export async function furnishAgents(
+  config: Config,
+  ground: Ground,
+  desk: JournalDesk,
+  programs: MockPrograms | undefined,
+  opened: Opened,
+): Promise<AgentHouse> {
+  const { store, ...others } = ground
+  const house = await createAgents({
+    ...others,
+    settings: config.agents,
+    programs,
+    capabilities: new Set([...AGENT_CAPABILITIES, ...spacesOf(config)]),
+    spaces: spacesOf(config),
+    artifacts: artifactsIn(store),
+    desk,
+  })
+  opened.push(() => house.close())
+  const unusable = house.problems()
+  if (unusable.length > 0) throw new ConfigError(unusable)
+  return house
+}
+
+/** Other hosts, none of which may be this one. */
+export function openPeers(
+  { peers }: Config,
+  { egress, secrets, clock, log }: Ground,
+  hostId: string,
+  opened: Opened,
+): PeerClient {
+  const problems = peerProblems(peers, hostId)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const client = new PeerClient({ egress: egress.configured, secrets, clock, log, settings: peers, hostId })
+  opened.push(() => client.close())
+  return client
+}
+
+/** Memory and workspaces as keys get at them; runs do so on their own. */
+export function journalDesks(config: Config, ground: Ground, vault: Vault, plans: () => Engine['plans']) {
+  const { store, clock, ids, turns, secrets } = ground
+  const deps = { store, clock, ids, turns, vault, plans, redact: secrets.redact }
+  return {
+    memory: createMemoryDesk(deps, config.memory),
+    workspace: createWorkspaceDesk({ ...deps, usage: store, quotas: config.quotas }, config.workspace),
+    stream: store,
+  }
+}
+
+/** Gates look at files of the project's own; a project without any has none to look at. */
+export const inspectorFor = ({ project }: Config, { egress, schemas, pure, clock, log }: Ground) =>
+  createInspector({
+    egress: egress.probes,
+    schemas,
+    pure,
+    project,
+    workspace: project && path.join(project, 'workspace'),
+    clock,
+    log,
+  })
+
+/** What the HTTP edge has besides the engine and what is made with it. */
+export async function edgeOf(
+  config: Config,
+  { store, clock, ids, log, turns }: Ground,
+  house: AgentHouse,
+  { configured, hostId }: { readonly configured: ApiKey; readonly hostId: string },
+  unbounded: Unbounded = {},
+) {
+  return {
+    keys: withConfiguredKeys(store, [configured]),
+    responses: store,
+    usage: store,
+    agents: directoryOf(house),
+    tokenSecrets: config.tokenSecrets.length > 0 ? config.tokenSecrets : await ensureLinkSecrets(config.data),
+    clock,
+    ids,
+    log,
+    config: await httpSettings(config, hostId, unbounded),
+    turns: unbounded.streams ? NO_TURNS : turns,
+  }
+}
+
+export const receiptsOf = (
+  { data }: Config,
+  deps: Omit<ConstructorParameters<typeof ReceiptIssuer>[0], 'keys' | 'version'>,
+): ReceiptIssuer => new ReceiptIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
+
+export const conformancePerformers = (config: Config): [string, Performer][] =>
+  config.conformance
+    ? [['conformance.side-effect', new SideEffectJournal(path.join(config.data, 'side-effects.log'))]]
+    : []
+
+/** The configured key, or on a loopback address one made for this machine's user. */
+export async function configuredKey(config: Config, clock: Clock): Promise<ApiKey> {
+  const name = config.apiKey === undefined ? 'local' : 'environment'
+  const hash = hashKey(config.apiKey ?? (await ensureLocalKey(config.data)))
+  const keyId = `${name}-${hash.slice(0, 8)}`
+  const granted = { keyId, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
+  return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null, madeBy: [] }
+}
