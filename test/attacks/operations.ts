@@ -44,6 +44,17 @@ const noting = async (live: LiveHost): Promise<string> => {
   return runId
 }
 
+const SCHEDULES = '/v1/host/assay/schedules'
+const YEARLY = [{ id: 'yearly', type: 'schedule', config: { cron: '0 0 1 1 *' } }]
+/** The schedule of a workflow that runs once a year. */
+const scheduling = async ({ live, next }: Pool): Promise<string> => {
+  const id = `s${next() % 20}`
+  const yearly = workflow(id, [node('n', 'core.noop')], { triggers: YEARLY })
+  await live.call('alice', `/v1/workflows/${id}`, { method: 'PUT', body: yearly })
+  const { json } = await live.call('alice', `${SCHEDULES}?limit=200`)
+  return json.schedules.find((one: { workflowId: string }) => one.workflowId === id).scheduleId
+}
+
 /** Each in its turn. */
 const oneOf = <T>(pool: Pool, ways: readonly T[]): T => ways[pool.next() % ways.length] as T
 const RAW: Ask = { bytes: Buffer.from([0, 1, 255]), headers: { 'content-type': 'image/png' } }
@@ -94,6 +105,14 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     return { url: `/v1/workflows/${id}`, ask: { method: 'PUT', body: workflow(id, [node('n', 'core.noop')]) } }
   },
   validateWorkflow: () => ({ url: '/v1/workflows:validate', ask: post(workflow('w', [node('n', 'core.noop')])) }),
+  async listSchedules(p) {
+    await scheduling(p)
+    return { url: `${SCHEDULES}?limit=2` }
+  },
+  getSchedule: async p => ({ url: `${SCHEDULES}/${await scheduling(p)}` }),
+  pauseSchedule: async p => ({ url: `${SCHEDULES}/${await scheduling(p)}:pause`, ask: post({}) }),
+  resumeSchedule: async p => ({ url: `${SCHEDULES}/${await scheduling(p)}:resume`, ask: post({}) }),
+  runSchedule: async p => ({ url: `${SCHEDULES}/${await scheduling(p)}:run`, ask: post({}) }),
   listMemory: p => ({
     url: `${MEMORY}?${oneOf(p, [`${noteOf(p.noted)}&q=snow`, `${noteOf(p.noted)}&tag=friends`, `at=${p.noted}:end`, `at=${p.noted}:2&q=snow`])}`,
   }),

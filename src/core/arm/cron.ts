@@ -52,7 +52,8 @@ function itemProblem(item: string, field: Field): string | undefined {
   const [, range = '', step] = /^([^/]*)(?:\/(.*))?$/.exec(item)!
   if (item === '') return 'an item of the list is missing'
   const [low, high] = range.split('-')
-  const ends = range === '*' ? undefined : [valueOf(low!, field), high === undefined ? undefined : valueOf(high, field)]
+  const ends =
+    range === '*' ? undefined : [fieldValue(low!, field), high === undefined ? undefined : fieldValue(high, field)]
   if (ends !== undefined) {
     if (range.split('-').length > 2 || ends[0] === null || ends[1] === null) return known(field)
     if (ends[1] !== undefined && ends[0]! > ends[1]!) return 'the range ends before it begins'
@@ -64,7 +65,7 @@ function itemProblem(item: string, field: Field): string | undefined {
   return undefined
 }
 
-function valueOf(text: string, { from, to, words = [] }: Field): number | null {
+function fieldValue(text: string, { from, to, words = [] }: Field): number | null {
   const named = words.indexOf(text.toUpperCase())
   const value = named >= 0 ? named + from : /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN
   return value >= from && value <= to ? value : null

@@ -39,7 +39,7 @@ import { type Refusal, refuse } from '../problem.js'
 import { RUN_BEGAN } from '../standing/stream.js'
 import type { ScheduledOutcome, ScheduledWork, ScheduleEvent, ScheduleRecorded } from './events.js'
 import { evolveSchedule } from './evolve.js'
-import { type OpenSchedule, type ScheduleState, tickName } from './state.js'
+import { type OpenSchedule, type ScheduleState, tickLabel } from './state.js'
 
 export type ScheduleInput =
   /** A workflow has this trigger, from now on. */
@@ -167,7 +167,7 @@ function begin(draft: Draft, { runId, tick }: Begun): undefined {
   const { state } = draft
   if (state.phase !== 'open') return
   const owed = armOwes(state.arm, state.run !== null)
-  if (owed === undefined || tickName(owed) !== tick) return
+  if (owed === undefined || tickLabel(owed) !== tick) return
   draft.tell({ type: RUN_BEGAN, payload: { role: 'work', ordinal: state.begun + 1, runId, tick } })
 }
 
@@ -177,7 +177,7 @@ function refused(
   { tick, code, mayHelpLater }: Extract<ScheduleInput, { type: 'RunRefused' }>,
 ): undefined {
   const owed: ArmTick | undefined = armOwes(arm, run !== null)
-  if (owed === undefined || tickName(owed) !== tick) return
+  if (owed === undefined || tickLabel(owed) !== tick) return
   if (!mayHelpLater) return void draft.tell({ type: 'assay.schedule.refused', payload: { tick, code } })
   const failures = (held?.failures ?? 0) + 1
   const until = draft.told.now + backoff(HOLD, failures)

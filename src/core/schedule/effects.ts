@@ -3,7 +3,7 @@ import { type ArmEffect, armOwes, armPending, armWakeAt } from '../arm/effects.j
 import type { RunStatus } from '../run/events.js'
 import { CHILD_RECHECK_MS, WAKE_NOW } from '../run/wake-time.js'
 import type { ScheduledWork } from './events.js'
-import { type OpenSchedule, type ScheduleState, tickName } from './state.js'
+import { type OpenSchedule, type ScheduleState, tickLabel } from './state.js'
 
 /** What the world owes a schedule; not before `notBefore`. */
 export type ScheduleEffect = { readonly key: string; readonly notBefore: number } & (
@@ -22,7 +22,7 @@ export function scheduleEffects(state: ScheduleState): ScheduleEffect[] {
     return [
       {
         kind: 'start-run',
-        key: `start ${tickName(tick)} ${held?.failures ?? 0}`,
+        key: `start ${tickLabel(tick)} ${held?.failures ?? 0}`,
         work,
         tick,
         notBefore: held?.until ?? 0,

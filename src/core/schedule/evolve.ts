@@ -1,7 +1,7 @@
 import { armBegan, evolveArm } from '../arm/evolve.js'
 import { UNARMED } from '../arm/state.js'
 import type { ScheduleRecorded } from './events.js'
-import { type OpenSchedule, type ScheduleState, tickName } from './state.js'
+import { type OpenSchedule, type ScheduleState, tickLabel } from './state.js'
 
 export function evolveSchedule(state: ScheduleState, event: ScheduleRecorded): ScheduleState {
   const { sequence, at } = event
@@ -18,7 +18,7 @@ function evolveOpen(state: OpenSchedule, event: ScheduleRecorded): OpenSchedule 
   switch (event.type) {
     case 'assay.stream.run.began': {
       const { runId, tick = '' } = event.payload
-      const begun = state.arm.owed.find(one => tickName(one) === tick)
+      const begun = state.arm.owed.find(one => tickLabel(one) === tick)
       const arm = begun === undefined ? state.arm : armBegan(state.arm, begun)
       return { ...state, arm, run: { runId, tick }, begun: state.begun + 1, held: null }
     }

@@ -29,4 +29,4 @@ export type OpenSchedule = {
 }
 
 /** What a run is there for, as its stream and its metadata name it. */
-export const tickName = (one: ArmTick): string => ('tick' in one ? isoTime(one.tick) : `hand:${one.hand}`)
+export const tickLabel = (one: ArmTick): string => ('tick' in one ? isoTime(one.tick) : `hand:${one.hand}`)

@@ -9,14 +9,14 @@ import {
 } from '../../core/schedule/effects.js'
 import type { ScheduledOutcome, ScheduledWork, ScheduleRecorded } from '../../core/schedule/events.js'
 import { evolveSchedule } from '../../core/schedule/evolve.js'
-import { type OpenSchedule, type ScheduleState, tickName } from '../../core/schedule/state.js'
+import { type OpenSchedule, type ScheduleState, tickLabel } from '../../core/schedule/state.js'
 import { schedulesOf } from '../../core/workflow/triggers.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
 import type { Plans } from '../runtime/plans.js'
 import type { RunStarter } from '../standing/run-starter.js'
-import type { LoadedStream, Put, StreamKind } from '../standing/stream-kind.js'
+import type { Put, StreamKind } from '../standing/stream-kind.js'
 
 export type ScheduleKind = StreamKind<ScheduleState, ScheduleInput, ScheduleEffect>
 
@@ -96,13 +96,13 @@ async function start(deps: KindDeps, owed: Owed, effect: EffectOfKind<'start-run
   if ('born' in begun) return { input: { type: 'RunReady', begun: begun.begun }, born: [begun.born] }
   const { code } = begun
   const mayHelpLater = PROBLEMS[code].retryable
-  return { input: { type: 'RunRefused', tick: tickName(effect.tick), code, mayHelpLater } }
+  return { input: { type: 'RunRefused', tick: tickLabel(effect.tick), code, mayHelpLater } }
 }
 
 /** R-ARM-6: a run says what has started it, and for when. */
 async function begin({ starter }: KindDeps, { streamId, state }: Owed, { work, tick }: EffectOfKind<'start-run'>) {
   const { workflowId, inputs, principal, scopes } = work
-  const name = tickName(tick)
+  const name = tickLabel(tick)
   const born = await starter.born(
     {
       tenant: state.tenant,
@@ -119,5 +119,3 @@ async function begin({ starter }: KindDeps, { streamId, state }: Owed, { work, t
   )
   return 'code' in born ? born : { born, begun: { runId: born.append.runId, tick: name } }
 }
-
-export type LoadedSchedule = LoadedStream<ScheduleState>

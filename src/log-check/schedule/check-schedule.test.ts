@@ -75,7 +75,7 @@ const again =
 
 const MUTANTS: readonly (readonly [ScheduleRuleId, string, Mutant])[] = [
   ['C1', 'a gap', events => void events.splice(3, 1)],
-  ['C1', 'time that falls', events => void (events[4] = { ...events[4]!, at: 0 })],
+  ['C1', 'time that falls', events => void events.splice(4, 1, { ...events[4]!, at: 0 })],
   ['C1', 'another beginning', drop('schedule.registered')],
   ['C2', 'a number that is left out', set('stream.run.began', { ordinal: 7 }, 1)],
   ['C2', 'a run that begins twice', again('stream.run.began')],
@@ -109,7 +109,7 @@ const MUTANTS: readonly (readonly [ScheduleRuleId, string, Mutant])[] = [
   ],
   ['C8', 'inputs', set('schedule.registered', { inputs: { n: 1 } })],
   ['C8', 'words', set('arm.skipped', { reason: 'because I say so' })],
-  ['C8', 'an event of another stream', events => void (events[2] = { ...events[2]!, type: 'goal.closed' })],
+  ['C8', 'an event of another stream', events => void events.splice(2, 1, { ...events[2]!, type: 'goal.closed' })],
 ]
 
 describe('the checker of schedules', () => {
