@@ -175,7 +175,7 @@ describe('E55: keys that reach for a prototype', () => {
     for (const id of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       expect((await host.call('alice', { url: `/v1/runs/${id}` })).status).toBe(404)
       expect((await host.call('alice', { url: `/v1/workflows/${id}` })).status).toBe(404)
-      expect((await post(JSON.stringify({ workflowId: id }))).status).toBe(400)
+      expect((await post(JSON.stringify({ workflowId: id }))).status).toBe(404)
     }
   })
 })

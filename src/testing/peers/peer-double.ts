@@ -1,5 +1,5 @@
-import type { JsonObject } from '../core/json.js'
-import type { PeerCreated, PeerLook, PeerOrder, Peers } from '../engine/ports/peers.js'
+import type { JsonObject } from '../../core/json.js'
+import type { PeerCreated, PeerLook, PeerOrder, Peers } from '../../engine/ports/peers.js'
 
 type Unknown = Extract<PeerCreated, { is: 'unheard' }>
 

@@ -1,12 +1,12 @@
-import type { BoundGate } from '../core/verification/gate.js'
-import { agentsDouble } from './agents.js'
-import { engineRig, type Rig, register, startRun } from './engine-rig.js'
-import { score } from './gated-families.js'
-import { boundGate } from './gates.js'
-import { next, scripted, terminate } from './orchestration.js'
+import type { BoundGate } from '../../core/verification/gate.js'
+import { agentsDouble } from '../agents.js'
+import { engineRig, type Rig, register, startRun } from '../engine-rig.js'
+import { score } from '../gated-families.js'
+import { boundGate } from '../gates.js'
+import { next, scripted, terminate } from '../orchestration.js'
 import { PeerDouble } from './peer-double.js'
-import { standardsDouble } from './verification.js'
-import type { Sketch } from './workflow.js'
+import { standardsDouble } from '../verification.js'
+import type { Sketch } from '../workflow.js'
 
 /** What has called the host, in the tests of runs that a peer has started. */
 export const CALLER = {
