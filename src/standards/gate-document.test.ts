@@ -177,7 +177,7 @@ describe('R-DWS-32 and the rest of the schema: a gate is refused with the field,
     [
       'R-DWS-2: a placement that is not one',
       gateDocument({ position: { workflow_id: 'w', phase_id: 'p', placement: 'exit' } }),
-      'position.placement must be one of phase_exit, workflow_exit, checkpoint; got "exit"',
+      'position.placement must be one of phase_exit, workflow_exit, checkpoint, goal; got "exit"',
     ],
     [
       'R-DWS-4, R-DWS-12: a context that is shared',

@@ -16,8 +16,8 @@ export function placed({ workflow_id, phase_id, ...position }: PositionWanted): 
 function placeProblems({ position: { workflow_id, phase_id, placement, worker_id, tool_name } }: Gate): string[] {
   if (placement !== 'goal')
     return [
-      ...(workflow_id === '' ? ['position.workflow_id is missing; name the workflow that the gate stands in'] : []),
-      ...(phase_id === '' ? ['position.phase_id is missing; name the node that the gate stands at'] : []),
+      ...(workflow_id === '' ? ['position.workflow_id is missing; add it: the workflow that the gate stands in'] : []),
+      ...(phase_id === '' ? ['position.phase_id is missing; add it: the node that the gate stands at'] : []),
       ...(workflow_id === GOAL_JUDGE_WORKFLOW
         ? [`position.workflow_id ${GOAL_JUDGE_WORKFLOW} is for gates that judge goals; set placement to "goal"`]
         : []),
