@@ -57,7 +57,7 @@ export type Config = {
   readonly orchestrator: OrchestratorSettings
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
-  readonly scheduling: SchedulingSettings
+  readonly scheduling: { readonly tenant: string; readonly horizonDays: number }
   readonly memory: MemorySettings
   readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -114,12 +114,6 @@ export type OrchestratorSettings = {
   readonly confidenceInterruptKind: string
   /** Latest events of its run that a deciding provider is shown. */
   readonly transcriptWindow: number
-}
-
-export type SchedulingSettings = {
-  /** Whose runs the schedules of shared workflows start. */
-  readonly tenant: string
-  readonly horizonDays: number
 }
 
 export type MemorySettings = {
