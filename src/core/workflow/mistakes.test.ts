@@ -88,12 +88,12 @@ describe('what people get wrong in the configuration of a node is told with its 
     [
       'core.subWorkflow',
       { workflow: 'child' },
-      'config.workflowId is required: the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot); add it',
+      'config.workflowId is required: the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot), or peer:NAME/WORKFLOW; add it',
     ],
     [
       'core.subWorkflow',
       { workflowId: 'My Child' },
-      'config.workflowId must be the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot); got "My Child"',
+      'config.workflowId must be the id of a workflow (a-z, 0-9, _ and -, first a letter) or of an agent (with a dot), or peer:NAME/WORKFLOW; got "My Child"',
     ],
     [
       'core.subWorkflow',
