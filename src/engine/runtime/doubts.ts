@@ -2,7 +2,9 @@ import { peerWorkOf } from '../../core/handoff/peer-work.js'
 import { isAgentId } from '../../core/names.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { firstFew } from '../../core/schema/first-few.js'
+import type { WorkflowDefinition } from '../../core/workflow/definition.js'
 import type { Plan } from '../../core/workflow/plan.js'
+import { schedulesOf } from '../../core/workflow/triggers.js'
 import { type Mention, namedIn, unknownNamed, warningsOf } from '../../core/workflow/warnings.js'
 import type { RunEngine, WorkflowDoubts } from '../api.js'
 import type { Agents } from '../ports/agents.js'
@@ -76,13 +78,19 @@ export async function acceptWorkflow(
   if ('code' in checked) return { ok: false, refusal: checked }
   const workflowId = checked.plan.definition.id
   const known = await plans.list(tenant ?? '')
-  const isKnown = known.some(one => one.workflowId === workflowId && one.tenant === tenant)
-  const before = await schedules.registered(tenant, workflowId)
+  const namesakes = known.filter(one => one.workflowId === workflowId)
+  const isKnown = namesakes.some(one => one.tenant === tenant)
+  const isScheduled = [checked.plan.definition, ...namesakes.map(definitionOf)].some(hasSchedules)
+  const before = isScheduled ? await schedules.registered(tenant, workflowId) : undefined
   const record = await plans.put(tenant, checked)
   // After it: a host that dies in between leaves schedules of what was there before, which see that by themselves.
-  await schedules.follow(tenant, workflowId, before, by)
+  if (isScheduled) await schedules.follow(tenant, workflowId, before, by)
   return { ok: true, value: { record, created: !isKnown, ...(await doubtsOf(checked.plan, known, deps)) } }
 }
+
+const definitionOf = ({ definition }: WorkflowRecord): WorkflowDefinition => JSON.parse(definition)
+
+const hasSchedules = (definition: WorkflowDefinition): boolean => schedulesOf(definition).length > 0
 
 type WorkflowDeps = {
   readonly plans: Plans

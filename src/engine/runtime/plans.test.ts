@@ -52,7 +52,7 @@ describe('a workflow is what was asked for', () => {
       const engine = await host(rig)
       await register(engine, gated)
       const request = { tenant: 't1', principal: 'p', workflowId, inputs: {}, transport: 'rest' as const }
-      expect(await engine.create(request)).toMatchObject({ ok: false, refusal: { code: 'validation_error' } })
+      expect(await engine.create(request)).toMatchObject({ ok: false, refusal: { code: 'unknown_workflow' } })
       expect(await engine.list({ tenant: 't1', limit: 10 })).toEqual([])
     },
   )
