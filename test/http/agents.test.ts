@@ -95,11 +95,16 @@ describe('R-LIVE-24: a run of an agent', () => {
     [{}, 'body.workflowId', /is required/],
     [{ agentId: '' }, 'body.agentId', /at least 1 character/],
     [{ agentId: 7 }, 'body.agentId', /must be of type string/],
-    [{ agentId: 'local.notes.nobody' }, 'agentId', /GET \/v1\/agents/],
   ])('%j is refused', async (body, field, message) => {
     const reply = await post('/v1/runs', body)
     expect([reply.status, reply.json.error, reply.json.details.field]).toEqual([400, 'validation_error', field])
     expect(reply.json.message).toMatch(message)
+  })
+
+  test('R-REST-17: one that is not there is 404, and says where those are that are', async () => {
+    const { status, json } = await post('/v1/runs', { agentId: 'local.notes.nobody' })
+    expect([status, json.error, json.details.field]).toEqual([404, 'unknown_workflow', 'agentId'])
+    expect(json.message).toMatch(/GET \/v1\/agents/)
   })
 
   test('an evaluation is still not provided', async () => {

@@ -29,6 +29,7 @@ async function forever() {
       payload: '{}',
       secret: null,
       cause: null,
+      foreignCause: null,
       at: 1,
       input: null,
       salt: null,
