@@ -405,8 +405,8 @@ export class Model {
   }
 
   #cancel(reason: string | undefined): boolean {
-    if (this.#mode === 'cancelled' || this.#mode === 'stopping') return true
-    if (this.#isOver) return false
+    // R-REST-9: of a run that is over, or about to be, nothing is left to cancel.
+    if (this.#mode === 'cancelled' || this.#mode === 'stopping' || this.#isOver) return true
     this.#halt({ outcome: 'cancelled', ...(reason === undefined ? {} : { reason }) })
     return true
   }
