@@ -153,7 +153,7 @@ describe('postgres: what holds S15', () => {
     }
     const runs = `'[{"runId":"${runId}","before":3}]'`
     const plans = {
-      own: await plan(SQL.ownEntries, runs, 'true', 'NULL', 'NULL'),
+      own: await plan(SQL.ownEntries, runs, 'NULL', 'NULL'),
       published: await plan(SQL.publishedEntry, "'notes'", "'3-4'"),
       listed: await plan(SQL.listEntries, '1500', 'NULL', 'NULL', 'NULL', '10'),
       ofRef: await plan(SQL.listEntriesOfRef, '1500', "'notes'", 'NULL', 'NULL', '10'),
