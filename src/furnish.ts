@@ -1,7 +1,12 @@
 import path from 'node:path'
 import { directoryOf } from './agent-directory.js'
 import { type AgentHouse, createAgents } from './agents/agents.js'
-import { readTrustedKeys } from './audit/signing-key.js'
+import { erasureMarks } from './audit/erasure-mark.js'
+import { Sealer } from './audit/sealer.js'
+import { readTrustedKeys, type SigningKey } from './audit/signing-key.js'
+import { Eraser } from './retention/eraser.js'
+import { JournalCollector } from './retention/journal-collector.js'
+import { Purger } from './retention/purger.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { type Config, ConfigError } from './config.js'
 import type { MockPrograms } from './conformance/mock-programs.js'
@@ -148,4 +153,21 @@ export async function configuredKey(config: Config, clock: Clock): Promise<ApiKe
   const keyId = `${name}-${hash.slice(0, 8)}`
   const granted = { keyId, hash, tenant: 'default', principal: name, scopes: SCOPES, test: false }
   return { ...granted, createdAt: clock.now(), expiresAt: null, revokedAt: null, madeBy: [] }
+}
+
+/** Who looks after what is kept: seals ended runs, and deletes what has had its time or is to be forgotten. */
+export function keepersOf(
+  { data, memory, retention: rules }: Config,
+  { store, clock, log }: Ground,
+  by: { readonly key: SigningKey; readonly configured: ApiKey; readonly hostId: () => string },
+) {
+  const { key, configured, hostId } = by
+  const sealer = new Sealer({ store, clock, log, key })
+  const marks = erasureMarks(key, () => readTrustedKeys(data))
+  return {
+    sealer,
+    purger: new Purger({ store, clock, log, rules, seal: () => sealer.seal(), hostId }),
+    collector: new JournalCollector({ store, clock, log, days: memory.retentionDays }),
+    eraser: new Eraser({ store, clock, log, hostId, configured: [configured.tenant], marks }),
+  }
 }

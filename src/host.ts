@@ -1,6 +1,4 @@
 import type { AgentHouse } from './agents/agents.js'
-import { erasureMarks } from './audit/erasure-mark.js'
-import { Sealer } from './audit/sealer.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
 import { AuditVerifier } from './audit/verify.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
@@ -30,9 +28,6 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
-import { Eraser } from './retention/eraser.js'
-import { JournalCollector } from './retention/journal-collector.js'
-import { Purger } from './retention/purger.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -49,6 +44,7 @@ import {
   furnishAgents,
   inspectorFor,
   journalDesks,
+  keepersOf,
   openPeers,
   receiptsOf,
   spacesOf,
@@ -159,19 +155,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar })
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
-  const sealer = new Sealer({ store, clock, log, key })
-  const purger = new Purger({
-    store,
-    clock,
-    log,
-    rules: config.retention,
-    seal: () => sealer.seal(),
-    hostId: () => engine.hostId,
-  })
-  const collector = new JournalCollector({ store, clock, log, days: config.memory.retentionDays })
   const configured = await configuredKey(config, clock)
-  const marks = erasureMarks(key, () => readTrustedKeys(config.data))
-  const eraser = new Eraser({ store, clock, log, hostId: () => engine.hostId, configured: [configured.tenant], marks })
+  const keepers = keepersOf(config, ground, { key, configured, hostId: () => engine.hostId })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
@@ -182,8 +167,30 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
-  const app = createApp({ engine, ...edge, ...journal, tenants: eraser, serving, fixtures: () => fixtures, routes })
+  const app = createApp({
+    engine,
+    ...edge,
+    ...journal,
+    tenants: keepers.eraser,
+    serving,
+    fixtures: () => fixtures,
+    routes,
+  })
   opened.push(() => app.close())
+  const { register, reload } = projectOf(config, engine, standards, house, log)
+  const registerWorkflows = async () => {
+    await reload.begin()
+    await register()
+    checked.loaded()
+    if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
+  }
+  const load = loadOf(engine, app, ground)
+  const loops = { webhooks, ...keepers }
+  return { engine, goals, app, load, serving, clock, loops, registerWorkflows, reload }
+}
+
+/** What is registered of the project: at the start, and again when it has changed. */
+function projectOf(config: Config, engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log) {
   const register = async () => {
     if (config.project === undefined) return
     const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
@@ -194,28 +201,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     await house.catalog.refresh()
     await register()
   })
-  const registerWorkflows = async () => {
-    await reload.begin()
-    await register()
-    checked.loaded()
-    if (config.fixtures !== undefined) fixtures = await registerFixtures(config.fixtures, engine, log)
-  }
-  const load = loadOf(engine, app, ground)
-  return {
-    engine,
-    goals,
-    app,
-    load,
-    serving,
-    clock,
-    webhooks,
-    sealer,
-    purger,
-    collector,
-    eraser,
-    registerWorkflows,
-    reload,
-  }
+  return { register, reload }
 }
 
 const engineOptions = (config: Config, unbounded: Unbounded = {}): EngineOptions => ({
@@ -238,25 +224,12 @@ type Composed = Awaited<ReturnType<typeof compose>>
 
 function runningHost(
   config: Config,
-  {
-    engine,
-    goals,
-    app,
-    load,
-    serving,
-    clock,
-    webhooks,
-    sealer,
-    purger,
-    collector,
-    eraser,
-    registerWorkflows,
-    reload,
-  }: Composed,
+  { engine, goals, app, load, serving, clock, loops, registerWorkflows, reload }: Composed,
   opened: Opened,
   closeAll: () => Promise<void>,
 ): Host {
   let url = ''
+  const { webhooks, sealer, purger, collector, eraser } = loops
   const start = async () => {
     // The port first: a second host that was started by mistake must fail before it fences the first.
     url = await app.listen({ host: config.host, port: config.port })
