@@ -51,8 +51,22 @@ export const readHistories = (): ReadonlyMap<string, History> =>
       .readdirSync(folder)
       .filter(name => /\.v[^.]+\.json$/.test(name))
       .sort()
-      .map(name => [name, read<History>(path.join(folder, name))!]),
+      .map(name => [name, asRows(read<History>(path.join(folder, name))!)]),
   )
+
+/** With the columns that came later: of rows that were there before they hold nothing. */
+const asRows = (history: History): History => ({
+  ...history,
+  commits: history.commits.map(commit =>
+    commit.map(append => ({
+      ...append,
+      events: append.events.map(event => ({ ...event, foreignCause: event.foreignCause ?? null })),
+    })),
+  ),
+  ...(history.contents && {
+    contents: history.contents.map(content => ({ ...content, pieces: content.pieces ?? 0 })),
+  }),
+})
 
 export const departuresFileOf = (name: string): string => path.join(folder, name.replace(/\.json$/, '.departures.json'))
 

@@ -82,6 +82,10 @@ export class NodeInRun implements NodeContext {
     return Object.fromEntries(sources)
   }
 
+  get namesPeers(): boolean {
+    return this.#plan.nodes.some(({ node: { config } }) => JSON.stringify(config).includes('peer:'))
+  }
+
   get maxLoopbackIterations(): number {
     return this.#plan.definition.settings.maxLoopbackIterations ?? 5
   }

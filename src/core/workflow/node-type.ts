@@ -89,6 +89,8 @@ export type NodeContext = {
   /** Outputs of the completed nodes that lead here, by node id, in definition order. */
   readonly inbound: JsonObject
   readonly maxLoopbackIterations: number
+  /** Whether the workflow names work at another host anywhere, in a mapping or in words. */
+  readonly namesPeers: boolean
   /** Whether the node is inside the orchestrator's loop. */
   readonly supervised: boolean
   /** Where the orchestrator's loop stands. */

@@ -15,9 +15,10 @@ import { notApproved } from './interrupt.js'
 const PROFILES = ['openwop-interrupt-auth-required', 'openwop-interrupt-quorum'] as const
 
 const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
-  const { profile: _profile, timeoutMs: _timeout, resumeSchema: _schema, approversList, ...others } = config
-  const hasList = Array.isArray(approversList) && approversList.length > 0
-  const given: JsonObject = { ...others, ...(hasList ? { approversList } : {}), ...inputs }
+  const { approversList, ...others } = config
+  const isListless = Array.isArray(approversList) && approversList.length === 0
+  const said: JsonObject = { ...(isListless ? others : config), ...inputs }
+  const { profile: _profile, timeoutMs: _timeout, resumeSchema: _schema, ...given } = said
   return {
     ...given,
     artifactId: given.artifactId ?? `${node.id}-${ordinal}`,

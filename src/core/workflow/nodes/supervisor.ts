@@ -4,7 +4,7 @@ import { failure } from '../../problem.js'
 import { isTooLarge, MAX_VALUE_BYTES } from '../../run/value-size.js'
 import { claimProblems } from '../../supervisor/claims.js'
 import { decisionProblems, isBelow, isDecision, type OrchestratorDecision } from '../../supervisor/decision.js'
-import { DECISION_SCHEMA } from '../../supervisor/decision-schema.js'
+import { DECISION_SCHEMA, DECISION_SCHEMA_HERE } from '../../supervisor/decision-schema.js'
 import { type AgentOpinion, hold, ratification, ratificationProblems, tellOpinion } from '../../supervisor/hold.js'
 import { clarificationOf, doubtOf, isConfirmed, pleaOf } from '../../supervisor/questions.js'
 import {
@@ -133,7 +133,7 @@ function invoke(ctx: NodeContext): NodeStep {
   const agent = typeof config.agentId === 'string' ? { agentId: config.agentId } : { agentId: identityOf(ctx), inline }
   const task = situationOf(ctx)
   const wait = { kind: 'agent' as const, agent, role: 'supervisor' as const, task, ordinal, transcript }
-  return { kind: 'waiting', wait: { ...wait, returnSchema: DECISION_SCHEMA } }
+  return { kind: 'waiting', wait: { ...wait, returnSchema: ctx.namesPeers ? DECISION_SCHEMA : DECISION_SCHEMA_HERE } }
 }
 
 /** What a provider answered: a decision, alone or with whose it is. */
