@@ -22,7 +22,7 @@ beforeAll(async () => {
   }
   server = await startServer(path.join(folder, 'data'), ['--project', path.join(folder, 'project')])
   await server.json('run', 'root', '--wait')
-  for (const run of (await server.json('runs', 'list')).value.runs) runs[run.workflowId] = run.runId
+  for (const run of (await server.json('runs', 'list', '--children')).value.runs) runs[run.workflowId] = run.runId
 })
 
 afterAll(async () => {

@@ -86,7 +86,7 @@ describe('tenants see nothing of each other', () => {
     expect((await host.call('alice', { method: 'POST', url: '/v1/workflows', payload: spare })).status).toBe(201)
     expect((await host.call('bob', { url: '/v1/workflows/spare' })).status).toBe(404)
     const run = await host.call('bob', { method: 'POST', url: '/v1/runs', payload: { workflowId: 'spare' } })
-    expect([run.status, run.json.error]).toEqual([400, 'validation_error'])
+    expect([run.status, run.json.error]).toEqual([404, 'unknown_workflow'])
   })
 
   test('keys of one tenant are neither listed nor revocable by the other', async () => {
