@@ -28,7 +28,10 @@ async function givenIn(manifest: string, name: string): Promise<string | undefin
 
 /** Nothing where there is no such file, or nothing in it. */
 async function readObject(file: string): Promise<{ readonly dependencies?: Json }> {
-  const text = await fs.readFile(file, 'utf8').catch(() => '{}')
+  const text = await fs.readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}'
+    throw error
+  })
   const value = JSON.parse(text) as Json
   return isObject(value) ? value : {}
 }
