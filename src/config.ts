@@ -3,6 +3,7 @@ import os from 'node:os'
 import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
+import type { GoalWorkWritten } from './core/goal/goal-schema.js'
 import type { ModelName } from './core/invocation/brief.js'
 import { capabilitiesOf } from './core/invocation/model-capabilities.js'
 import { isObject, type JsonObject, own } from './core/json.js'
@@ -58,6 +59,8 @@ export type Config = {
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
   readonly scheduling: { readonly tenant: string; readonly horizonDays: number }
+  /** `run`: what is run for a goal that does not say. */
+  readonly goals: { readonly enabled: boolean; readonly run?: GoalWorkWritten }
   readonly memory: MemorySettings
   readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -309,6 +312,7 @@ function build(
     orchestrator: section('orchestrator'),
     retention: section('retention'),
     scheduling: section('scheduling'),
+    goals: section('goals'),
     memory: section('memory'),
     workspace: section('workspace'),
     rateLimit: section('rateLimit'),

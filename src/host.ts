@@ -42,6 +42,7 @@ import {
   deskSettings,
   edgeOf,
   furnishAgents,
+  goalSettings,
   inspectorFor,
   journalDesks,
   keepersOf,
@@ -152,7 +153,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     },
     engineOptions(config, parts.unbounded),
   )
-  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar })
+  const settings = goalSettings(config, ground)
+  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar, settings })
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
@@ -169,6 +171,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
+    goals,
     ...edge,
     ...journal,
     tenants: keepers.eraser,

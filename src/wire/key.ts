@@ -23,6 +23,8 @@ export const SCOPES = [
   /** To have one forgotten, or merged with others. */
   'memory:forget',
   'workflows:write',
+  'goals:read',
+  'goals:write',
   'keys:manage',
   /** With approvals:respond: votes in the name of others, and links for others, such as a front end takes them in. */
   'approvals:delegate',

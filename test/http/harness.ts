@@ -8,6 +8,8 @@ import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
+import type { GoalSettings } from '../../src/engine/goals/deps.js'
+import { createGoals } from '../../src/engine/goals/goals.js'
 import { createMemoryDesk } from '../../src/engine/journal/memory-desk.js'
 import { createRunDesk } from '../../src/engine/journal/run-desk.js'
 import { createWorkspaceDesk } from '../../src/engine/journal/workspace-desk.js'
@@ -33,6 +35,7 @@ import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
 import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
+import { GOAL_SETTINGS } from '../../src/testing/goal-rig.js'
 import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
@@ -95,6 +98,7 @@ export type HostOptions = {
   readonly agents?: Agents
   /** The gates that runs start with; without it there are none. */
   readonly gates?: Standards
+  readonly goals?: Partial<GoalSettings>
   /** What any run may spend at most. */
   readonly budget?: BudgetPolicy
   /** Puts something in front of the real engine. */
@@ -152,8 +156,13 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const memory = createMemoryDesk(journal, config.memory)
   const workspace = createWorkspaceDesk({ ...journal, usage: store, quotas: config.quotas }, config.workspace)
   const kept = { memory, workspace, stream: store }
+  const goals = createGoals(real.ground, {
+    ...{ store, clock, ids: systemIds, log, calendar: cronCalendar(), standards: options.gates ?? standardsDouble() },
+    settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
+  })
   const deps = {
     engine,
+    goals,
     keys: store,
     responses: store,
     usage: store,

@@ -51,7 +51,7 @@ const STORIES: readonly Story[] = [
     name: 'edited while it is judged',
     goal: iterations,
     verdict: () => 'fail',
-    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, { objective: `objective ${nth}` }),
+    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, () => ({ objective: `objective ${nth}` })),
     ends: reserved => ({ final: 'bound-exceeded', reserved }),
   },
   {
