@@ -155,10 +155,9 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     },
     engineOptions(config, parts.unbounded),
   )
-  const goals = createGoals(engine.ground, {
-    ...{ store, clock, ids, log, standards: checked, calendar, inspector },
-    filesLeft: (tenant, runId) => filesSeen(sight, tenant, { runId, before: 'end' }),
-  })
+  const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
