@@ -120,7 +120,7 @@ describe('a goal', () => {
     const first = await goalHost(rig, ['fail'], { workflow: step })
     const { goalId } = await made(first, { bounds: { runTimeoutMs: 60_000 } })
     await rig.clock.advance(50_000)
-    await first.engine.stop()
+    await first.engine.stop(0)
     await rig.clock.advance(20_000)
     const next = await goalHost(rig, ['fail'])
     expect(await stateOf(next, goalId)).toMatchObject({ phase: 'open', mode: { is: 'active' } })
