@@ -19,7 +19,7 @@ import type { ApiKey } from '../../src/engine/ports/keys.js'
 import type { Log } from '../../src/engine/ports/log.js'
 import type { Performer } from '../../src/engine/ports/performer.js'
 import type { SchemaChecker } from '../../src/engine/ports/schema-checker.js'
-import type { Standards } from '../../src/engine/ports/verification.js'
+import type { Inspector, Standards } from '../../src/engine/ports/verification.js'
 import { readVerdictIn } from '../../src/engine/queries/verdicts.js'
 import { Engine } from '../../src/engine/runtime/engine.js'
 import { createApp } from '../../src/http/app.js'
@@ -99,6 +99,7 @@ export type HostOptions = {
   /** The gates that runs start with; without it there are none. */
   readonly gates?: Standards
   readonly goals?: Partial<GoalSettings>
+  readonly inspector?: Inspector
   /** What any run may spend at most. */
   readonly budget?: BudgetPolicy
   /** Puts something in front of the real engine. */
@@ -158,6 +159,7 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const kept = { memory, workspace, stream: store }
   const goals = createGoals(real.ground, {
     ...{ store, clock, ids: systemIds, log, calendar: cronCalendar(), standards: options.gates ?? standardsDouble() },
+    ...{ inspector: options.inspector ?? inspectorDouble(), filesLeft: noFiles },
     settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
   })
   const deps = {
@@ -190,6 +192,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     },
   }
 }
+
+const noFiles = () => async () => ({ is: 'unknown', why: 'nobody has files here' }) as const
 
 /** Registers and lists; nothing is sent from here. Names ending in `.example` are public, the others unknown. */
 const newWebhooks = (store: MemoryStore, clock: Clock, log: Log): Webhooks => {

@@ -7,7 +7,8 @@ const WANTED = {
   completion: { check: 'verifier', verifierRef: 'done' },
   bounds: { maxLoopIterations: 3 },
 }
-const made = (more: JsonObject = {}) => readGoal({ ...WANTED, ...more })
+const made = (more: JsonObject = {}) =>
+  readGoal({ ...WANTED, ...more }, () => ({ ok: false, problems: ['assay.judge.probes[0] is not known'] }))
 const code = (read: object) => ('code' in read ? read.code : 'ok')
 const message = (read: object) => ('message' in read ? String(read.message) : '')
 
@@ -44,8 +45,16 @@ describe('a goal as somebody wants it', () => {
     ['R-GOAL-4: bounds left out', { bounds: null }, /bounds must be/],
     ['a near miss of a bound', { bounds: { maxIterations: 3 } }, /did you mean bounds\.maxLoopIterations\?/],
     ['another near miss', { bounds: { maxCost: 3 } }, /did you mean bounds\.maxCostUsd\?/],
-    ['no iterations', { bounds: { maxLoopIterations: 0 } }, /bounds\.maxLoopIterations must be .*from 1 to 10000; got 0/],
-    ['part of an iteration', { bounds: { maxLoopIterations: 1.5 } }, /bounds\.maxLoopIterations must be a whole number/],
+    [
+      'no iterations',
+      { bounds: { maxLoopIterations: 0 } },
+      /bounds\.maxLoopIterations must be .*from 1 to 10000; got 0/,
+    ],
+    [
+      'part of an iteration',
+      { bounds: { maxLoopIterations: 1.5 } },
+      /bounds\.maxLoopIterations must be a whole number/,
+    ],
     ['less than no time', { bounds: { runTimeoutMs: -1 } }, /bounds\.runTimeoutMs must be/],
     ['less than no money', { bounds: { maxCostUsd: -0.1 } }, /bounds\.maxCostUsd must be/],
     ['too many iterations', { bounds: { maxLoopIterations: 10_001 } }, /bounds\.maxLoopIterations must be/],
@@ -74,7 +83,12 @@ describe('a goal as somebody wants it', () => {
       { continuation: { mode: 'schedule' }, assay: { arm: { cron: '* * * * *', maxMissed: 3 } } },
       /assay\.arm\.maxMissed says nothing/,
     ],
-    ['two things to run', { assay: { run: { workflowId: 'a', agentId: 'a.b' } } }, /assay\.run must name a workflowId or/],
+    [
+      'two things to run',
+      { assay: { run: { workflowId: 'a', agentId: 'a.b' } } },
+      /assay\.run must name a workflowId or/,
+    ],
+    ['a probe that nobody knows', { assay: { judge: { probes: [{}] } } }, /assay\.judge\.probes\[0\] is not known/],
     ['nothing to run', { assay: { run: { inputs: {} } } }, /assay\.run must name a workflowId or/],
   ])('is refused with %s', (_, more, said) => {
     const read = made(more)
@@ -83,7 +97,10 @@ describe('a goal as somebody wants it', () => {
 
   test.each(['heartbeat', 'commitment'])('R-GOAL-20: a mode that is not offered is another refusal: %s', mode => {
     const read = made({ continuation: { mode } })
-    expect([code(read), message(read)]).toEqual(['validation_error', expect.stringMatching(/use one of schedule, manual/)])
+    expect([code(read), message(read)]).toEqual([
+      'validation_error',
+      expect.stringMatching(/use one of schedule, manual/),
+    ])
   })
 
   test.each([{ maxCostUsd: 0 }, { runTimeoutMs: 0 }])('a bound of nothing is a bound: %j', bounds => {

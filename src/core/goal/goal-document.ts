@@ -1,9 +1,10 @@
 import type { Static, TSchema } from 'typebox'
 import { scheduleArmOf, scheduleArmProblems } from '../arm/schedule-document.js'
-import { isObject, type JsonObject, own } from '../json.js'
+import { isObject, type Json, type JsonObject, own } from '../json.js'
 import { type Refusal, refuse } from '../problem.js'
 import { firstFew } from '../schema/first-few.js'
-import { type FurtherRules, readAs } from '../schema/problems.js'
+import { type Document, type FurtherRules, readAs } from '../schema/problems.js'
+import type { Probe } from '../verification/gate.js'
 import type { GoalEdits } from './events.js'
 import {
   BREAKER,
@@ -34,21 +35,26 @@ export type GoalChanges = Omit<GoalEdits, 'continuation'> & {
   readonly arm?: Continuation['arm']
 }
 
+/** Knows what probes there are; where a document comes from says which of them it may have. */
+export type ReadProbes = (written: Json, field: string) => Document<readonly Probe[]>
+
 type Written = Static<typeof GoalSchema>
 type EditWritten = Static<typeof GoalEditSchema>
 type ArmWritten = Parameters<typeof scheduleArmOf>[0]
 
 /** `code` is `goal_invalid` (422), and `validation_error` (400) for a mode that is not offered (R-GOAL-20). */
-export function readGoal(raw: JsonObject): GoalDocument | Refusal {
+export function readGoal(raw: JsonObject, readProbes: ReadProbes): GoalDocument | Refusal {
   const written = read<Written>(GoalSchema, raw, OWNED_AT_CREATION, boundsProblems)
   if ('code' in written) return written
   const { objective, completion, continuation, bounds, assay = {} } = written
   const { run, judge } = assay
+  const probes = judge?.probes && readProbes(judge.probes, 'assay.judge.probes')
+  if (probes && !probes.ok) return invalid(probes.problems)
   const whole = continuationOf(asMode(continuation), armOf(assay.arm))
   if ('code' in whole) return whole
   return {
     objective,
-    completion: completionOf(completion),
+    completion: { ...completionOf(completion), ...(probes ? { probes: probes.value } : {}) },
     continuation: whole,
     bounds,
     breaker: judge?.escalateAfterSame ?? BREAKER,
@@ -71,12 +77,20 @@ export function readGoalEdit(raw: JsonObject): GoalChanges | Refusal {
 }
 
 /** What a goal becomes by these changes: an arm that is not named is the one it has, where that fits the mode. */
-export function editsOf(goal: Goal, { continuation, arm, ...others }: GoalChanges): GoalEdits | Refusal {
+export function editsOf(goal: Goal, { continuation, arm, ...rest }: GoalChanges): GoalEdits | Refusal {
+  const others = withProbes(goal, rest)
   if (continuation === undefined && arm === undefined) return others
   const wanted = continuation ?? goal.continuation
   const had = goal.arm.arm.kind === wanted.mode && wanted.mode !== 'manual' ? goal.arm.arm : undefined
   const whole = continuationOf(wanted, arm ?? had)
   return 'code' in whole ? whole : { ...others, continuation: whole }
+}
+
+/** What the host judges by is fixed when a goal is made, and kept for as long as it is the host that judges. */
+function withProbes<Edits extends Pick<GoalEdits, 'completion'>>(goal: Goal, edits: Edits): Edits {
+  const { completion } = edits
+  const { probes } = goal.completion
+  return completion?.check === 'host' && probes ? { ...edits, completion: { ...completion, probes } } : edits
 }
 
 function read<T>(
@@ -198,5 +212,7 @@ function continuationOf(
       ? { mode, armRef, arm: { kind: 'manual' } }
       : invalid(['assay.arm is for continuation.mode "schedule", and this goal is started by hand; leave it out'])
   if (arm !== undefined) return { mode, armRef, arm }
-  return invalid([`assay.arm is missing, which says when; give {"cron": "0 9 * * MON-FRI"}, or set continuation.mode to "manual"`])
+  return invalid([
+    `assay.arm is missing, which says when; give {"cron": "0 9 * * MON-FRI"}, or set continuation.mode to "manual"`,
+  ])
 }

@@ -5,6 +5,7 @@ import {
   type Annotations,
   AnyObject,
   Closed,
+  ListOf,
   May,
   Milliseconds,
   NumberFrom,
@@ -105,6 +106,11 @@ const judge = Closed(
       Whole(0, MOST_SAME, {
         description: 'Ask a person when so many runs in a row came to the same; 0 never does',
         default: BREAKER,
+      }),
+    ),
+    probes: May(
+      ListOf(AnyObject(), 1, 20, {
+        description: 'With check `host`: probes as gates have them, all of which must hold of what a run has left',
       }),
     ),
   },

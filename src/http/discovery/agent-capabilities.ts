@@ -5,7 +5,12 @@ import type { HttpConfig } from '../config.js'
 
 /** What discovery claims of agents, models, tools and spending (contract agents §2). */
 export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({
-  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS), ...(config.memory.enabled && LONG_TERM), ...(config.goals.enabled && GOALS) },
+  agents: {
+    ...AGENTS,
+    ...(hasAgents && MANIFEST_AGENTS),
+    ...(config.memory.enabled && LONG_TERM),
+    ...(config.goals.enabled && GOALS),
+  },
   toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
   toolCatalog: { supported: true, sources: ['mcp', 'host-extension'] },
   providerUsage: { supported: true, costEstimates: config.agents.priced, currency: 'USD' },

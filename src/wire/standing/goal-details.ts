@@ -63,7 +63,10 @@ export const GoalDetailsAnswer = Type.Object({
   assay: Type.Object({
     run: OrNull(Type.Unsafe<JsonObject>({ type: 'object' })),
     arm: OrNull(Type.Unsafe<JsonObject>({ type: 'object' })),
-    judge: Type.Object({ escalateAfterSame: Type.Integer({ minimum: 0 }) }),
+    judge: Type.Object({
+      escalateAfterSame: Type.Integer({ minimum: 0 }),
+      probes: Type.Optional(Type.Array(Type.Unsafe<JsonObject>({ type: 'object' }))),
+    }),
   }),
 })
 export type GoalDetailsAnswer = Static<typeof GoalDetailsAnswer>
@@ -107,7 +110,10 @@ export function renderGoalDetails(goal: Goal): GoalDetailsAnswer {
     assay: {
       run: (runs as JsonObject | undefined) ?? null,
       arm: renderArm(arm.arm),
-      judge: { escalateAfterSame: goal.breaker },
+      judge: {
+        escalateAfterSame: goal.breaker,
+        ...(goal.completion.probes ? { probes: [...goal.completion.probes] as unknown as JsonObject[] } : undefined),
+      },
     },
   }
 }

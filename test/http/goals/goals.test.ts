@@ -3,7 +3,7 @@ import { Check } from 'typebox/value'
 import { GOAL_GATE, judgingAgents, type Verdicts } from '../../../src/testing/goal-rig.js'
 import { agentFlow } from '../../../src/testing/invocations.js'
 import { ManualClock, settled } from '../../../src/testing/manual-clock.js'
-import { standardsDouble } from '../../../src/testing/verification.js'
+import { inspectorDouble, standardsDouble } from '../../../src/testing/verification.js'
 import { sketch } from '../../../src/testing/workflow.js'
 import { GoalAnswer } from '../../../src/wire/standing/goal.js'
 import { type HostOptions, type KeyName, type Reply, startHttp, type TestHost } from '../harness.js'
@@ -151,7 +151,9 @@ describe('goals over HTTP', () => {
     const { bounds: _, ...unbound } = WANTED
     for (const payload of [unbound, { ...unbound, bounds: {} }, { ...unbound, bounds: { maxIterations: 3 } }])
       expect(said(await post(GOALS, payload))).toEqual([422, 'goal_invalid'])
-    expect((await create({ bounds: { maxIterations: 3 } })).json.message).toMatch(/did you mean bounds\.maxLoopIterations/)
+    expect((await create({ bounds: { maxIterations: 3 } })).json.message).toMatch(
+      /did you mean bounds\.maxLoopIterations/,
+    )
     for (const bounds of [{ maxCostUsd: 0 }, { runTimeoutMs: 0 }])
       expect((await create({ bounds })).json).toMatchObject({ state: 'bound-exceeded' })
     expect(said(await post(GOALS, [] as never))).toEqual([400, 'validation_error'])
@@ -308,7 +310,11 @@ describe('goals over HTTP', () => {
       create({ continuation: { mode: 'schedule' }, assay: { run: { workflowId: 'step' }, arm } })
     expect(said(await at({ cron: '0 0 29 2 *' }))).toEqual([422, 'schedule_horizon_exceeded'])
     const zone = await at({ cron: '0 0 * * *', timezone: 'Europe/Berln' })
-    expect([...said(zone), zone.json.message]).toEqual([422, 'goal_invalid', expect.stringMatching(/did you mean Europe\/Berlin/)])
+    expect([...said(zone), zone.json.message]).toEqual([
+      422,
+      'goal_invalid',
+      expect.stringMatching(/did you mean Europe\/Berlin/),
+    ])
     expect((await host.call('alice', { url: GOALS })).json.goals).toEqual([])
   })
 
@@ -321,6 +327,27 @@ describe('goals over HTTP', () => {
     expect(refused.json.details).toMatchObject({ quota: 'goals', limit: 2, scope: 'tenant' })
     await post(`${GOALS}/${ids[0]}/abandon`)
     await made()
+  })
+
+  test('R-GOAL-2: are judged by the host where they say by what; what runs on the host itself is not taken from a key', async () => {
+    const probe = { type: 'equals', path: '/got', value: 'x' }
+    const byHost = (probes: object[] | undefined, verifierRef: string | null = null) =>
+      create({
+        completion: { check: 'host', verifierRef },
+        assay: { run: { workflowId: 'step' }, judge: probes ? { probes } : {} },
+      })
+    const found = { probeId: 'probe-1', dimension: 'goal', outcome: 'held', evidence: [] } as const
+    await again([], { inspector: inspectorDouble(async () => [found]) })
+    for (const probes of [undefined, [], [{ type: 'wish' }], [{ type: 'command', command: ['make'] }], [probe, probe]])
+      expect(said(await byHost(probes))).toEqual([422, 'goal_invalid'])
+    expect(said(await byHost([probe], 'done'))).toEqual([422, 'goal_invalid'])
+    const { json } = await byHost([probe])
+    expect((await details(json.id)).assay.judge).toEqual({
+      escalateAfterSame: 3,
+      probes: [{ ...probe, probe_id: 'probe-1' }],
+    })
+    await post(`${GOALS}/${json.id}/run`)
+    expect(await get(json.id)).toMatchObject({ state: 'satisfied', completion: { check: 'host' } })
   })
 
   test('R-GOAL-9: are kept without secrets', async () => {

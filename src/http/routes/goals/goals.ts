@@ -4,6 +4,7 @@ import type { Goal } from '../../../core/goal/state.js'
 import { isObject } from '../../../core/json.js'
 import { type ProblemCode, type Refusal, refuse } from '../../../core/problem.js'
 import type { BegunByHand } from '../../../engine/api.js'
+import { completeGoalProbes } from '../../../standards/goal-probes.js'
 import { GoalAnswer, ListGoalsAnswer, ListGoalsQuery, renderGoal } from '../../../wire/standing/goal.js'
 import { GoalDetailsAnswer, renderGoalDetails } from '../../../wire/standing/goal-details.js'
 import { readCursor, writeCursor } from '../../cursor.js'
@@ -67,7 +68,7 @@ const createGoal = (edge: Edge, root: Root): Route =>
     async handle({ caller, keyed, body }) {
       const raw: unknown = body
       if (!isObject(raw)) return problem(NO_OBJECT)
-      const document = readGoal(raw)
+      const document = readGoal(raw, (probes, field) => completeGoalProbes(probes, field, 'api'))
       if ('code' in document) return problem(document)
       const { tenant, principal } = caller
       const owner = { tenant, principal, scopes: [...caller.scopes].sort() }
@@ -133,7 +134,8 @@ const getDetails = (edge: Edge): Route =>
     method: 'GET',
     path: '/v1/host/assay/goals/{goalId}',
     operation: 'getGoalDetails',
-    summary: 'What else there is to know of a goal: what is reserved, granted and left, its next tick, why it escalated',
+    summary:
+      'What else there is to know of a goal: what is reserved, granted and left, its next tick, why it escalated',
     access: 'goals:read',
     responses: { 200: { description: 'The goal as it is now', schema: GoalDetailsAnswer } },
     refusals: ['not_found', OPTIONAL],
@@ -227,7 +229,15 @@ const runGoal = (edge: Edge, root: Root): Route =>
     idempotency: 'commit',
     endpoint: endpoint('run'),
     responses: { 200: { description: 'The goal as it is now; Location names the run', schema: GoalAnswer } },
-    refusals: ['not_found', 'goal_not_active', 'goal_closed', 'goal_busy', 'goal_without_work', 'unknown_workflow', OPTIONAL],
+    refusals: [
+      'not_found',
+      'goal_not_active',
+      'goal_closed',
+      'goal_busy',
+      'goal_without_work',
+      'unknown_workflow',
+      OPTIONAL,
+    ],
     handle({ caller, params, keyed }) {
       const full = capacityRefusal(edge)
       if (full !== undefined) return problem(full)
