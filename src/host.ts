@@ -14,6 +14,7 @@ import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
 import { createGoals } from './engine/goals/goals.js'
 import { createRunDesk } from './engine/journal/run-desk.js'
+import { filesSeen } from './engine/journal/sight.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
@@ -128,6 +129,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const readRecord = readVerdictIn(store)
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
+  const inspector = inspectorFor(config, ground)
+  const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
       store,
@@ -144,7 +147,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
-      inspector: inspectorFor(config, ground),
+      inspector,
       records,
       peers,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
@@ -153,7 +156,9 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     },
     engineOptions(config, parts.unbounded),
   )
-  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar })
+  const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
