@@ -21,7 +21,11 @@ const VERIFIER = 'assay.verifier'
 
 const TEXT = { name: 'text', type: 'string' as const }
 const asking = (id: string, variables: readonly object[] = [TEXT]) =>
-  sketch({ id, nodes: { a: { type: 'core.agent', config: { agentId: AGENT, resultVariable: 'text' } } }, variables: variables as never })
+  sketch({
+    id,
+    nodes: { a: { type: 'core.agent', config: { agentId: AGENT, resultVariable: 'text' } } },
+    variables: variables as never,
+  })
 const KEY = { name: 'key', type: 'string' as const, sensitive: true }
 const WORKFLOWS = [asking('plain'), asking('quoting', [TEXT, KEY]), writing('gated')].map(one =>
   'triggers' in one ? one : sketch(one),
@@ -152,7 +156,8 @@ describe('GET /v1/runs/{runId}/transcript', () => {
     )
     expect(JSON.stringify(await entriesOf('alice', runId))).toContain('THE-ANSWER')
     const events = (await get('alice', `/v1/runs/${runId}/events/poll`)).json.events
-    const verifier = events.find((event: { type: string }) => event.type === 'assay.verifier.started').payload.childRunId
+    const verifier = events.find((event: { type: string }) => event.type === 'assay.verifier.started').payload
+      .childRunId
     const refused = await get('listener', `/v1/runs/${verifier}/transcript`)
     expect([refused.status, refused.json.details.scopeRequired]).toEqual([403, 'artifacts:read'])
     const judged = await entriesOf('alice', verifier)
@@ -177,7 +182,10 @@ describe('GET /v1/runs/{runId}/transcript', () => {
       const payload = { mode, ...(mode === 'branch' ? { fromSeq } : {}) }
       const { json, text } = await host.call('alice', { method: 'POST', url: `/v1/runs/${runId}:fork`, payload })
       expect(json.runId, text).toBeTypeOf('string')
-      await until('the fork to end', async () => (await get('alice', `/v1/runs/${json.runId}`)).json.status === 'completed')
+      await until(
+        'the fork to end',
+        async () => (await get('alice', `/v1/runs/${json.runId}`)).json.status === 'completed',
+      )
       const entries = await entriesOf('alice', json.runId)
       expect(entries.filter(({ missing }) => missing !== undefined)).toEqual([])
       expect(entries.filter(({ is }) => is === 'reply').at(-1)?.text).toContain('THE-ANSWER')

@@ -7,7 +7,11 @@ import { cleanText } from './clean.js'
 const MAX_SHOWN = 1_000
 
 /** The rule that `value` breaks, with the part of it that does; `root` is what the whole of it is called. */
-export const brokenRule = ({ steps, rule }: Pick<Violation, 'steps' | 'rule'>, value: Json, root: string): BrokenRule => ({
+export const brokenRule = (
+  { steps, rule }: Pick<Violation, 'steps' | 'rule'>,
+  value: Json,
+  root: string,
+): BrokenRule => ({
   field: [root, ...steps].join('.'),
   rule,
   value: JSON.stringify(partOf(value, steps)) ?? 'null',

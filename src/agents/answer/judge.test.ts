@@ -15,7 +15,9 @@ const schemas: SchemaChecker = {
   inspect: async () => undefined,
   check: async (_, value) => (JSON.stringify(value).includes('wrong') ? 'it is wrong' : undefined),
   violation: async (_, value) =>
-    JSON.stringify(value).includes('wrong') ? { problem: 'it is wrong', steps: ['a'], rule: 'must be right' } : undefined,
+    JSON.stringify(value).includes('wrong')
+      ? { problem: 'it is wrong', steps: ['a'], rule: 'must be right' }
+      : undefined,
   close: async () => undefined,
 }
 

@@ -33,7 +33,10 @@ const READINGS: { readonly [type: string]: Reading } = {
         ? fromContents(await words.open(at.round), contents => argumentsOf(contents, position))
         : { args: inputs },
   }),
-  'agent.toolReturned': ({ toolId = null, callId = null, status = null, durationMs, error, outcome }, { contents }) => ({
+  'agent.toolReturned': (
+    { toolId = null, callId = null, status = null, durationMs, error, outcome },
+    { contents },
+  ) => ({
     told: {
       is: 'tool-result',
       toolId,
@@ -50,7 +53,8 @@ const READINGS: { readonly [type: string]: Reading } = {
   'envelope.retry.attempted': ({ attempt = null, reason = null }, _hidden, at) => ({
     told: { is: 'asked-again', attempt, reason },
     // The log says only that something is to be mended; what, is kept with the reply.
-    open: async words => fromContents(await words.reply(at), ({ problem }) => (problem === undefined ? {} : { problem })),
+    open: async words =>
+      fromContents(await words.reply(at), ({ problem }) => (problem === undefined ? {} : { problem })),
   }),
   'envelope.retry.exhausted': ({ totalAttempts = null, finalReason = null }) => ({
     told: { is: 'given-up', attempt: totalAttempts, reason: finalReason },

@@ -19,7 +19,12 @@ import { sensitiveIn } from './withheld.js'
  *  V3  What stands before a gate, or was told by one, is shown only to those who may read that as well.
  *  V4  What is no longer kept says so; it never looks like something that was not said.
  */
-export type TranscriptEntry = { readonly sequence: number; readonly at: number; readonly nodeId: string; readonly told: JsonObject }
+export type TranscriptEntry = {
+  readonly sequence: number
+  readonly at: number
+  readonly nodeId: string
+  readonly told: JsonObject
+}
 
 export type TranscriptRange = {
   /** Sequence of the first event that is looked at. */
@@ -104,9 +109,7 @@ function closingOf(
     gates.flatMap(({ gate: { position } }) => (position.placement === 'workflow_exit' ? [] : [position.phase_id])),
   )
   // Nobody can tell where in its words a result is that is declared sensitive.
-  const sensitive = new Set(
-    plan.nodes.flatMap(({ node }) => (isResultSensitive(state, node) ? [node.id] : [])),
-  )
+  const sensitive = new Set(plan.nodes.flatMap(({ node }) => (isResultSensitive(state, node) ? [node.id] : [])))
   return ({ nodeId }, { told }) => {
     if (sensitive.has(nodeId ?? '') && told.is !== 'prompt') return 'sensitive'
     return gated.has(nodeId ?? '') ? 'gated' : undefined

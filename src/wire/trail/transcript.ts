@@ -10,7 +10,12 @@ const Nullable = (description: string) => Type.Optional(Type.Union([Type.Number(
 export const TranscriptQuery = Type.Object({
   nodeId: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'Only what belongs to this node' })),
   from: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER - 1, default: 0, description: 'Sequence of the first event' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER - 1,
+      default: 0,
+      description: 'Sequence of the first event',
+    }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 50 })),
 })
