@@ -69,7 +69,7 @@ describe('answers', () => {
     expect(JSON.stringify(told)).not.toContain(problem)
   })
 
-  test.each([
+  test.each<[string, { field: string; rule?: string | RegExp; value: string }]>([
     ['{"confidence": 1}', { field: 'answer', rule: 'must have the property "result"', value: '{"confidence":1}' }],
     ['{"result": {}, "confidence": 7}', { field: 'answer.confidence', rule: /from 0 to 1/, value: '7' }],
     ['{"result": {"a": "wrong"}, "confidence": 1}', { field: 'result.a', rule: 'must be right', value: '"wrong"' }],

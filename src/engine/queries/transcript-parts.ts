@@ -22,7 +22,7 @@ const READINGS: { readonly [type: string]: Reading } = {
   }),
   'assay.model.lost': ({ call = null, attempt = null }) => ({ told: { is: 'lost', call, attempt } }),
   'provider.usage': (payload, _hidden, at) => ({
-    told: { is: 'reply', ...(at.request ?? {}), ...spentOn(payload) },
+    told: { is: 'reply', ...at.request, ...spentOn(payload) },
     open: async words => replyOf(await words.reply(at)),
   }),
   'agent.reasoned': ({ reasoning = '' }) => ({ told: { is: 'reasoning', text: reasoning } }),
