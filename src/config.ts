@@ -1,4 +1,3 @@
-import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
@@ -19,6 +18,7 @@ import { DocumentError } from './project/document.js'
 import { modelNamed } from './project/model-name.js'
 import { peerProblems, peersWithin } from './project/peer-settings.js'
 import { quotasWithin, weightsWithin } from './project/quotas.js'
+import { readSecret } from './project/read-secret.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, valueOfText, variableOf } from './project/settings.js'
 import type { RetentionRules } from './retention/rules.js'
 
@@ -210,21 +210,6 @@ function modelsOf(settings: ReadonlyMap<string, Taken>) {
 }
 
 const readerOf = (env: Environment, folder: string) => (ref: SecretRef) => readSecret(ref, env, folder)
-
-/** The end of a line is no part of a secret, and an empty one is none. */
-async function readSecret(ref: SecretRef, env: Environment, folder: string): Promise<string | undefined> {
-  const value = 'env' in ref ? env[ref.env] : await textOf(path.resolve(folder, ref.file))
-  return value?.trim() || undefined
-}
-
-async function textOf(file: string): Promise<string | undefined> {
-  try {
-    return await fs.readFile(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
 
 /** Providers that can be asked: those that need no key, and those whose key is at hand. */
 export async function usableProviders({

@@ -30,6 +30,7 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
+import { completeGoalProbes } from './standards/goal-probes.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -179,6 +180,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const app = createApp({
     engine,
     goals,
+    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,

@@ -1,4 +1,5 @@
 import type { Verdicts } from '../calibration/verdicts.js'
+import type { ReadProbes } from '../core/goal/goal-document.js'
 import type {
   AuditAdmin,
   GoalAdmin,
@@ -30,6 +31,8 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 export type AppDeps = {
   readonly engine: RunEngine
   readonly goals: GoalAdmin
+  /** Probes by which the host judges goals, as a key may have them. */
+  readonly readProbes: ReadProbes
   readonly keys: KeyStore
   readonly responses: KeptResponses
   readonly audit: AuditAdmin

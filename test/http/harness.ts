@@ -7,6 +7,7 @@ import type { BudgetPolicy } from '../../src/core/budget/budget.js'
 import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
+import type { Json } from '../../src/core/json.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import type { GoalSettings } from '../../src/engine/goals/deps.js'
 import { createGoals } from '../../src/engine/goals/goals.js'
@@ -31,6 +32,7 @@ import type { AppDeps } from '../../src/http/deps.js'
 import { ReceiptIssuer } from '../../src/receipts/issuer.js'
 import { Eraser } from '../../src/retention/eraser.js'
 import { createSecretRegister } from '../../src/secrets/redactor.js'
+import { completeGoalProbes } from '../../src/standards/goal-probes.js'
 import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
@@ -161,13 +163,20 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const transcripts = createTranscripts({ engine, store, vault: glassVault, redact: secrets.redact.json })
   const kept = { memory, workspace, stream: store, transcripts }
   const goals = createGoals(real.ground, {
-    ...{ store, clock, ids: systemIds, log, calendar: cronCalendar(), standards: options.gates ?? standardsDouble() },
-    ...{ inspector: options.inspector ?? inspectorDouble(), filesLeft: noFiles },
+    store,
+    clock,
+    ids: systemIds,
+    log,
+    calendar: cronCalendar(),
+    standards: options.gates ?? standardsDouble(),
+    inspector: options.inspector ?? inspectorDouble(),
+    filesLeft: noFiles,
     settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
   })
   const deps = {
     engine,
     goals,
+    readProbes: (probes: Json, field: string) => completeGoalProbes(probes, field, 'api'),
     keys: store,
     responses: store,
     usage: store,

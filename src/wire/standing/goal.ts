@@ -12,7 +12,7 @@ const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, T
 /** The latest so many contributing runs are told; all of them are in `GET /v1/runs?goalId=`. */
 export const CONTRIBUTING_TOLD = 100
 
-/** The Goal of the protocol (contract agents §21.1), and nothing besides. */
+/** The Goal of the protocol (contract agents §21), and nothing besides. */
 export const GoalAnswer = Type.Object(
   {
     id: Type.String(),

@@ -4,7 +4,6 @@ import type { Goal } from '../../../core/goal/state.js'
 import { isObject } from '../../../core/json.js'
 import { type ProblemCode, type Refusal, refuse } from '../../../core/problem.js'
 import type { BegunByHand } from '../../../engine/api.js'
-import { completeGoalProbes } from '../../../standards/goal-probes.js'
 import { GoalAnswer, ListGoalsAnswer, ListGoalsQuery, renderGoal } from '../../../wire/standing/goal.js'
 import { GoalDetailsAnswer, renderGoalDetails } from '../../../wire/standing/goal-details.js'
 import { readCursor, writeCursor } from '../../cursor.js'
@@ -21,7 +20,7 @@ const ROOTS = [
 ] as const
 type Root = (typeof ROOTS)[number]
 
-/** Standing goals (contract agents §21.2, docs/design/goal.md). R-GOAL-1: where they are switched off there are none. */
+/** Standing goals (contract agents §21, docs/design/goal.md). R-GOAL-1: where they are switched off there are none. */
 export const goalRoutes = (edge: Edge): Route[] => {
   const rows = [
     ...ROOTS.flatMap(root => [
@@ -68,7 +67,7 @@ const createGoal = (edge: Edge, root: Root): Route =>
     async handle({ caller, keyed, body }) {
       const raw: unknown = body
       if (!isObject(raw)) return problem(NO_OBJECT)
-      const document = readGoal(raw, (probes, field) => completeGoalProbes(probes, field, 'api'))
+      const document = readGoal(raw, edge.readProbes)
       if ('code' in document) return problem(document)
       const { tenant, principal } = caller
       const owner = { tenant, principal, scopes: [...caller.scopes].sort() }
