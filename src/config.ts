@@ -64,6 +64,8 @@ export type Config = {
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
   /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
   readonly tools: { readonly allowPrivate: boolean }
+  /** Whether `core.http` may ask this machine and its network, also without TLS. */
+  readonly steps: { readonly allowPrivate: boolean }
   /** Whether probes of gates may ask this machine and its network, also without TLS. */
   readonly probes: { readonly allowPrivate: boolean }
   /** Other hosts, by name. */
@@ -314,6 +316,7 @@ function build(
     rateLimit: section('rateLimit'),
     webhooks: section('webhooks'),
     tools: section('tools'),
+    steps: section('steps'),
     probes: section('probes'),
     peers: peersWithin(section('peers'), settings.get('peers.hosts')?.base ?? cwd),
     ...nested,

@@ -12,6 +12,7 @@ import { type Config, ConfigError } from './config.js'
 import type { MockPrograms } from './conformance/mock-programs.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { SPACES, type Space } from './core/journal/place.js'
+import type { OwnEffect } from './core/workflow/own-effects.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
@@ -32,6 +33,8 @@ import { PeerClient } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
+import { createHttpStep } from './steps/http-step.js'
+import { createToolStep } from './steps/tool-step.js'
 import { NO_TURNS } from './timing/turns.js'
 import { SCOPES } from './wire/key.js'
 
@@ -76,6 +79,12 @@ export async function furnishAgents(
   if (unusable.length > 0) throw new ConfigError(unusable)
   return house
 }
+
+/** What nodes without an agent have done. */
+export const stepsOf = ({ egress, secrets }: Ground, { tools }: AgentHouse): [OwnEffect, Performer][] => [
+  ['core.tool', createToolStep({ tools, secrets })],
+  ['core.http', createHttpStep({ egress: egress.steps, secrets })],
+]
 
 /** Other hosts, none of which may be this one. */
 export function openPeers(

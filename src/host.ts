@@ -16,6 +16,7 @@ import { createGoals } from './engine/goals/goals.js'
 import { createRunDesk } from './engine/journal/run-desk.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
+import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
@@ -48,6 +49,7 @@ import {
   openPeers,
   receiptsOf,
   spacesOf,
+  stepsOf,
 } from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
@@ -136,7 +138,11 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
-      performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      performers: new Map<string, Performer>([
+        ...conformancePerformers(config),
+        ...(parts.performers ?? []),
+        ...stepsOf(ground, house),
+      ]),
       definitionShape,
       announcer: webhooks,
       calendar,

@@ -14,7 +14,9 @@ export const callProvider: PerformEffect<'call-provider'> = async (context, run,
     perform: async (id, again, sending) => {
       sending()
       const answer =
-        again && repeat === 'never' ? unknownOutcome(provider) : await perform(context, run, effect, id, signal)
+        again && repeat === 'never'
+          ? unknownOutcome(provider)
+          : await perform(context, run, effect, { id, again, signal })
       // Work that was stopped on our own wish has no outcome: when it is wanted again, it is tried again.
       const stopped = signal.aborted && !answer.ok && repeat !== 'never'
       return { outcome: answer, claim: !stopped && (answer.ok || !answer.retryable) ? 'keep' : 'release' }
@@ -29,10 +31,10 @@ async function perform(
   context: EffectContext,
   run: LoadedRun,
   effect: EffectOf<'call-provider'>,
-  id: string,
-  signal: AbortSignal,
+  { id, again, signal }: { readonly id: string; readonly again: boolean; readonly signal: AbortSignal },
 ): Promise<EffectAnswer> {
-  const { provider, input, repeat } = effect
+  const { provider, input, repeat, nodeId } = effect
+  const { tenant, runId } = run
   const performer = context.performers.get(provider)
   if (!performer)
     return {
@@ -43,7 +45,8 @@ async function perform(
     }
   try {
     const transcript = effect.transcript && { transcript: await readTranscript(context, run.runId, effect.transcript) }
-    return await performer.perform({ id, traceparent: effectTrace(run, id), input, signal, ...transcript })
+    const seat = effect.seat && { again, repeat, seat: { tenant, runId, nodeId, ...effect.seat } }
+    return await performer.perform({ id, traceparent: effectTrace(run, id), input, signal, ...transcript, ...seat })
   } catch (error) {
     // Performers promise not to throw; one that does must not hold its run for ever.
     if (repeat === 'never') return unknownOutcome(provider)
@@ -59,11 +62,12 @@ const unknownOutcome = (provider: string): EffectAnswer => ({
 })
 
 function answered({ nodeId, since }: EffectOf<'call-provider'>, answer: EffectAnswer) {
+  const { entries, read, call } = answer.ok ? answer : { ...answer, entries: undefined, read: undefined }
   const told = answer.ok
-    ? { ok: true as const, output: answer.output }
+    ? { ok: true as const, output: answer.output, ...(entries && { entries }), ...(read && { read }) }
     : {
         ok: false as const,
         error: { ...failure('effect_failed', answer.message, { retryable: answer.retryable }), code: answer.code },
       }
-  return { input: { type: 'EffectAnswered' as const, nodeId, since, answer: told } }
+  return { input: { type: 'EffectAnswered' as const, nodeId, since, answer: { ...told, ...(call && { call }) } } }
 }

@@ -6,6 +6,7 @@ import type { Rules } from '../../core/run/decide.js'
 import type { RunLimits } from '../../core/run/decision-context.js'
 import { isStreamId, STREAM_WORKFLOWS } from '../../core/standing/stream.js'
 import type { NodeTypes } from '../../core/workflow/compile.js'
+import { isOwnEffect } from '../../core/workflow/own-effects.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
 import { sleep } from '../../timing/sleep.js'
@@ -141,7 +142,11 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
-    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
+    const workshop = {
+      nodeTypes,
+      capabilities,
+      providers: new Set([...performers.keys()].filter(name => !isOwnEffect(name))),
+    }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cache = new RunCache(options.cachedRuns)
     const recent = new Lru<Json>(RECENT_CONTENTS)
