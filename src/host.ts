@@ -14,10 +14,12 @@ import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
 import { createGoals } from './engine/goals/goals.js'
 import { createRunDesk } from './engine/journal/run-desk.js'
+import { filesSeen } from './engine/journal/sight.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
 import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
+import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
@@ -129,6 +131,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const readRecord = readVerdictIn(store)
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
+  const inspector = inspectorFor(config, ground)
+  const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
       store,
@@ -149,7 +153,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
-      inspector: inspectorFor(config, ground),
+      inspector,
       records,
       peers,
       turns: parts.unbounded?.decisions ? NO_TURNS : turns,
@@ -158,7 +162,9 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     },
     engineOptions(config, parts.unbounded),
   )
-  const goals = createGoals(engine.ground, { store, clock, ids, log, standards: checked, calendar })
+  const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
@@ -169,7 +175,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
-  const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
+  const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)

@@ -47,7 +47,8 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
 
   return {
     inspect({ tenant, runId, bound, dimensions, output, hidden, context = [], files, traceparent, signal }) {
-      const shown: ProbeSubject = { tenant, output, knowledge: bound.knowledge, context, files, traceparent, signal }
+      const trace = traceparent === undefined ? {} : { traceparent }
+      const shown: ProbeSubject = { tenant, output, knowledge: bound.knowledge, context, files, ...trace, signal }
       const look = async (probe: Probe): Promise<ProbeFinding> => {
         if (hidden === undefined || LEAVES_HOST.has(probe.type)) return attempt(probe, shown, runId)
         return unquoted(await attempt(probe, { ...shown, output: hidden }, runId))

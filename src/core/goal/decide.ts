@@ -27,6 +27,7 @@
 import { armed, armHears, armPauses, armResumes } from '../arm/decide.js'
 import { armOwes } from '../arm/effects.js'
 import type { Decision } from '../decider.js'
+import { type Json, sameJson } from '../json.js'
 import { type Refusal, refuse } from '../problem.js'
 import { RUN_BEGAN } from '../standing/stream.js'
 import { boundReached, checkBounds, close, escalate, evaluate, exceed, holdOff, proceed, stopRun } from './close.js'
@@ -135,7 +136,8 @@ const changesWhatIsJudged = (
 ): boolean =>
   objective !== goal.objective ||
   completion?.check !== goal.completion?.check ||
-  completion?.verifierRef !== goal.completion?.verifierRef
+  completion?.verifierRef !== goal.completion?.verifierRef ||
+  !sameJson((completion?.probes ?? null) as Json, (goal.completion?.probes ?? null) as Json)
 
 /** Suspends, and resets nothing. */
 function pause(context: GoalContext): Refusal | undefined {

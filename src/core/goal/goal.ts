@@ -1,5 +1,6 @@
 import type { Arm } from '../arm/arm.js'
 import type { JsonObject } from '../json.js'
+import type { Probe } from '../verification/gate.js'
 
 /** What a goal is, in the words of the wire (contract agents §21). */
 
@@ -16,8 +17,15 @@ export type GoalBounds = {
   readonly maxCostUsd?: number
 }
 
-/** `verifierRef`: the gate that judges, where the check is a verifier's; else the host's evaluator. */
-export type Completion = { readonly check: 'verifier' | 'host'; readonly verifierRef: string | null }
+/**
+ * `verifierRef`: the gate that judges, where the check is a verifier's. The host judges by itself with `probes`, all of which
+ * must hold.
+ */
+export type Completion = {
+  readonly check: 'verifier' | 'host'
+  readonly verifierRef: string | null
+  readonly probes?: readonly Probe[]
+}
 
 export const CONTINUATION_MODES = ['schedule', 'commitment', 'heartbeat', 'manual'] as const
 

@@ -3,7 +3,7 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Log } from '../ports/log.js'
 import type { Store } from '../ports/store.js'
-import type { Standards } from '../ports/verification.js'
+import type { FileLookup, Inspector, Standards } from '../ports/verification.js'
 import type { StreamGround } from '../standing/standing.js'
 
 /** What goals are made with. */
@@ -14,6 +14,10 @@ export type GoalDeps = Pick<StreamGround, 'starter' | 'runs' | 'cache'> & {
   readonly log: Log
   readonly calendar: Calendar
   readonly standards: Pick<Standards, 'gate'>
+  /** What the host judges with by itself. */
+  readonly inspector: Inspector
+  /** The workspace as a run has left it. */
+  readonly filesLeft: (tenant: string, runId: string) => FileLookup
   /** What predicates of arms look at; undefined where there are none here. */
   readonly predicates?: Predicates
 }

@@ -9,6 +9,7 @@ import { performArm } from './arm-effects.js'
 import type { GoalDeps } from './deps.js'
 import { stopGoalRun, watchGoalRun } from './goal-runs.js'
 import { startJudge } from './judge.js'
+import { judgeByProbes } from './probe-judge.js'
 import { startWork } from './work.js'
 
 export type GoalStream = StreamKind<GoalState, GoalInput, GoalEffect>
@@ -25,13 +26,14 @@ export const goalKind = (deps: GoalDeps): GoalStream => ({
   status: statusOf,
   poisoned: () => ({ type: 'Poisoned' }),
   timeCame: { type: 'TimeCame' },
-  perform: (stream, effect) => perform(deps, stream, effect),
+  perform: (stream, effect, signal) => perform(deps, stream, effect, signal),
 })
 
 async function perform(
   deps: GoalDeps,
   { state }: LoadedStream<GoalState>,
   effect: GoalEffect,
+  signal: AbortSignal,
 ): Promise<Put<GoalInput> | undefined> {
   if (state.phase !== 'open' || ('notBefore' in effect && effect.notBefore > deps.clock.now())) return undefined
   switch (effect.kind) {
@@ -42,7 +44,9 @@ async function perform(
     case 'stop-run':
       return stopGoalRun(deps, effect.run)
     case 'judge':
-      return startJudge(deps, state, effect)
+      return state.completion.check === 'host'
+        ? judgeByProbes(deps, state, effect, signal)
+        : startJudge(deps, state, effect)
     case 'arm':
       return performArm(deps, state, effect.arm)
   }

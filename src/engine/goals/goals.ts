@@ -145,9 +145,13 @@ class Goals implements GoalAdmin {
   }
 
   /** R-GOAL-2: the judge has to be there. Whether it still is when it is needed, its goal finds out then. */
-  async #judgeProblem(tenant: string, { check, verifierRef }: Completion): Promise<Refusal | undefined> {
-    if (check === 'host') return refuse('goal_invalid', NO_EVALUATOR, { field: 'completion.check' })
+  async #judgeProblem(tenant: string, { check, verifierRef, probes = [] }: Completion): Promise<Refusal | undefined> {
     const field = 'completion.verifierRef'
+    if (check === 'host') {
+      if (verifierRef !== null) return refuse('goal_invalid', HOST_NAMES_NONE, { field })
+      return probes.length > 0 ? undefined : refuse('goal_invalid', NO_PROBES, { field: 'assay.judge.probes' })
+    }
+    if (probes.length > 0) return refuse('goal_invalid', PROBES_OF_HOST, { field: 'assay.judge.probes' })
     if (verifierRef === null) return refuse('goal_invalid', `${field} is missing; ${NAME_A_GATE}`, { field })
     const bound = await this.deps.standards.gate(tenant, verifierRef)
     if (bound === undefined) return refuse('goal_invalid', `${field} names no gate; ${NAME_A_GATE}`, { field })
@@ -158,7 +162,12 @@ class Goals implements GoalAdmin {
 }
 
 const NAME_A_GATE = 'name a gate of this tenant whose position.placement is "goal" (POST /v1/host/assay/gates)'
-const NO_EVALUATOR = 'completion.check "host" is not offered here; use "verifier", with completion.verifierRef'
+const NO_PROBES =
+  'assay.judge.probes is missing, and with completion.check "host" the host judges by its probes; give at least one, all of which must hold'
+const PROBES_OF_HOST =
+  'assay.judge.probes is for completion.check "host"; set that, or put the probes into the gate that completion.verifierRef names'
+const HOST_NAMES_NONE =
+  'completion.verifierRef names a gate, and with completion.check "host" none judges; remove it, or set check to "verifier"'
 const NO_WORK =
   'this goal says nothing that could be run; give it assay.run with PATCH, or start a run that names it in metadata.goalId'
 

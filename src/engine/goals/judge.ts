@@ -2,6 +2,7 @@ import type { GoalEffect } from '../../core/goal/effects.js'
 import type { GoalInput } from '../../core/goal/input.js'
 import { judgeGrantNano, usdOfNano } from '../../core/goal/money.js'
 import { deadlineOf, type Goal } from '../../core/goal/state.js'
+import type { JsonObject } from '../../core/json.js'
 import { GOAL_JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
 import type { Put } from '../standing/stream-kind.js'
 import type { GoalDeps } from './deps.js'
@@ -45,7 +46,7 @@ export async function startJudge(
 }
 
 /** The outputs of a run as its readers see them. */
-async function leftBy({ runs, cache }: GoalDeps, runId: string) {
+export async function leftBy({ runs, cache }: GoalDeps, runId: string): Promise<JsonObject | undefined> {
   const slot = cache.enter(runId)
   const loaded = await slot.runExclusive(() => runs.load(slot))
   const outcome = loaded?.state.phase === 'ended' ? loaded.state.outcome : undefined

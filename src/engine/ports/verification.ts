@@ -1,6 +1,6 @@
 import type { Json } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
-import type { BoundGate } from '../../core/verification/gate.js'
+import type { BoundGate, Criterion } from '../../core/verification/gate.js'
 import type { ContextEntry } from '../../core/verification/gate-context.js'
 import type { ProbeResult } from '../../core/verification/voting/judgement.js'
 import type { TrackRecord } from '../../core/verification/voting/licence.js'
@@ -23,7 +23,9 @@ export interface Inspector {
   inspect(case_: {
     readonly tenant: string
     readonly runId: string
-    readonly bound: BoundGate
+    readonly bound: Pick<BoundGate, 'knowledge'> & {
+      readonly gate: { readonly evaluation_criteria: readonly Pick<Criterion, 'dimension' | 'probes'>[] }
+    }
     /** Only these criteria's probes are run. */
     readonly dimensions: readonly string[]
     /** As it may be shown. */
@@ -35,7 +37,7 @@ export interface Inspector {
     /** The workspace as whoever is judged sees it. */
     readonly files: FileLookup
     /** What is asked of others is asked under this. */
-    readonly traceparent: string
+    readonly traceparent?: string
     readonly signal: AbortSignal
   }): Promise<readonly ProbeResult[]>
 }

@@ -7,6 +7,11 @@ import { type Story, tell, type Told } from './story.js'
 
 const iterations = (maxLoopIterations: number) => ({ bounds: { maxLoopIterations } })
 const CALL_NANO = 15_000
+const BY_HOST = {
+  check: 'host',
+  verifierRef: null,
+  probes: [{ probe_id: 'tests', type: 'command', command: ['make'], exit_code: 0, timeout_ms: 1_000 }],
+} as const
 
 const STORIES: readonly Story[] = [
   {
@@ -53,6 +58,13 @@ const STORIES: readonly Story[] = [
     verdict: () => 'fail',
     meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, { objective: `objective ${nth}` }),
     ends: reserved => ({ final: 'bound-exceeded', reserved }),
+  },
+  {
+    name: 'judged by the host, edited meanwhile, and satisfied at the bound',
+    goal: bound => ({ ...iterations(bound), completion: BY_HOST }),
+    verdict: (nth, bound) => (nth >= bound ? 'pass' : 'fail'),
+    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, { objective: `objective ${nth}` }),
+    ends: reserved => ({ final: 'satisfied', reserved }),
   },
   {
     name: 'held to its money',

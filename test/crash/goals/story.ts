@@ -10,6 +10,7 @@ import { settled } from '../../../src/testing/manual-clock.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { MortalHost } from '../../../src/testing/mortal-host.js'
 import { goalStandards } from '../../../src/testing/goal-rig.js'
+import { inspectorDouble } from '../../../src/testing/verification.js'
 
 /** Where a process dies: before or after its n-th write. */
 export type Death = { readonly at: number; readonly when: 'before' | 'after' }
@@ -59,18 +60,25 @@ export async function tell(
   const agents = agentsDouble({
     agents: { [AGENT]: { price: PRICE }, 'assay.verifier': { price: PRICE } },
     think: async ({ role }) => {
-      const nth = await nthOf()
-      if (role !== 'verifier') return { said: answered(`attempt ${nth}`) }
-      if (story.meanwhile && world.host && world.goalId && !world.done.has(nth)) {
-        world.done.add(nth)
-        await story.meanwhile(world.host, world.goalId, nth)
-      }
-      return { said: answered(story.verdict(nth, bound) === 'pass' ? MET : UNMET) }
+      if (role !== 'verifier') return { said: answered(`attempt ${await nthOf()}`) }
+      return { said: answered((await judged()) === 'pass' ? MET : UNMET) }
     },
+  })
+  const judged = async () => {
+    const nth = await nthOf()
+    if (story.meanwhile && world.host && world.goalId && !world.done.has(nth)) {
+      world.done.add(nth)
+      await story.meanwhile(world.host, world.goalId, nth)
+    }
+    return story.verdict(nth, bound)
+  }
+  const inspector = inspectorDouble(async () => {
+    const outcome = (await judged()) === 'pass' ? 'held' : 'failed'
+    return [{ probeId: 'tests', dimension: 'goal', outcome, evidence: [] }]
   })
   const boot = async () => {
     const mortal = await new MortalHost(rig).boot(agents, { standards: goalStandards() })
-    const host = { engine: mortal.engine, goals: goalsOn(rig, mortal.engine, mortal.store) }
+    const host = { engine: mortal.engine, goals: goalsOn(rig, mortal.engine, mortal.store, undefined, inspector) }
     world.host = host
     await register(host.engine, step)
     return { mortal, host }

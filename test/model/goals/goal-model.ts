@@ -37,6 +37,7 @@ export class GoalModel {
     readonly bounds: Bounds,
     readonly breaker: number,
     readonly born: number,
+    readonly check: 'verifier' | 'host' = 'verifier',
   ) {
     this.#bounds(born)
   }
@@ -63,6 +64,7 @@ export class GoalModel {
   /** What a contributing run is granted: what is left, less the share of its judge. */
   get workGrant(): number | undefined {
     if (this.bounds.maxCostUsd === undefined) return undefined
+    if (this.check === 'host') return this.left
     const share = Math.max(Math.ceil(Math.round(this.bounds.maxCostUsd * NANO) / 10), this.#dearest)
     return Math.max(0, this.left - share)
   }
@@ -87,11 +89,20 @@ export class GoalModel {
 
   beginJudge(runId: string, of: string): void {
     const may = this.mode === 'active' || this.mode === 'paused'
-    if (!may || this.at !== 'unjudged' || of !== this.#last || !this.#judgeable) return
+    if (!may || this.at !== 'unjudged' || of !== this.#last || !this.#judgeable || this.check === 'host') return
     if (this.judgeGrant === 0) return this.#close('bound-exceeded')
     this.open.set(runId, { role: 'judge', grant: this.judgeGrant ?? 0, version: this.version })
     this.at = 'judging'
     this.#judge = runId
+  }
+
+  /** The host has judged by itself, what was to be judged when it began. */
+  hostJudged(now: number, of: string, version: number, verdict: 'pass' | 'fail' | 'none'): void {
+    const may = this.mode === 'active' || this.mode === 'paused'
+    if (!may || this.at !== 'unjudged' || of !== this.#last || !this.#judgeable) return
+    if (this.check !== 'host' || version !== this.version) return
+    if (verdict === 'none') return this.unjudged(of)
+    this.#evaluate(now, verdict === 'pass')
   }
 
   /** `took`: what it spent, and what nobody knows the cost of. */

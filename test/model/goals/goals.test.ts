@@ -8,6 +8,7 @@ import '../../support/seed.js'
 import { boundsOf, Pair, stepOf } from './pair.js'
 
 const SEEDS = 2_000
+const checkOf = fc.constantFrom('verifier' as const, 'verifier' as const, 'host' as const)
 
 describe('goals against a model of the page', () => {
   test('R-GOAL-5 R-GOAL-6 R-GOAL-15 R-GOAL-16 R-GOAL-18 R-GOAL-19: whatever happens, both say the same', () => {
@@ -18,8 +19,9 @@ describe('goals against a model of the page', () => {
         boundsOf,
         fc.constantFrom(0, 2, 3),
         fc.array(stepOf, { minLength: 5, maxLength: 60 }),
-        (bounds, breaker, steps) => {
-          const pair = new Pair(bounds, breaker)
+        checkOf,
+        (bounds, breaker, steps, check) => {
+          const pair = new Pair(bounds, breaker, decideGoal, check)
           pair.compare()
           for (const step of steps) {
             pair.take(step)
@@ -32,6 +34,8 @@ describe('goals against a model of the page', () => {
           for (const closing of pair.model.closings) count(closing)
           for (const { satisfied } of pair.model.evaluations)
             count(satisfied ? 'judged to be reached' : 'judged not to be')
+          if (check === 'host') for (const _ of pair.model.evaluations) count('judged by the host')
+          if (pair.counted.has('could not be probed')) count('could not be probed')
           if (pair.model.isOver) count('over')
         },
       ),
@@ -45,10 +49,18 @@ describe('goals against a model of the page', () => {
       'bound-exceeded',
       'judged to be reached',
       'judged not to be',
+      'judged by the host',
+      'could not be probed',
       'over',
     ])
       expect(counts.get(what) ?? 0, what).toBeGreaterThan(40)
   }, 300_000)
+
+  const oldProbesCount: typeof decideGoal = (state, input) =>
+    decideGoal(
+      state,
+      input.type === 'HostJudged' && state.phase === 'open' ? { ...input, version: state.version } : input,
+    )
 
   const judgeErrorGoesOn: typeof decideGoal = (state, input) =>
     decideGoal(
@@ -69,11 +81,12 @@ describe('goals against a model of the page', () => {
     ['the counter is written apart from the run, and lost', counterIsLost],
     ['the deadline is not looked at', timeIsIgnored],
     ['what nobody knows the cost of is free', heldIsForgotten],
+    ['probes of an older objective count', oldProbesCount],
   ])('a sabotage is noticed: %s', (_, decide) => {
     const told = () =>
       fc.assert(
-        fc.property(boundsOf, fc.array(stepOf, { minLength: 5, maxLength: 60 }), (bounds, steps) => {
-          const pair = new Pair(bounds, 0, decide)
+        fc.property(boundsOf, checkOf, fc.array(stepOf, { minLength: 5, maxLength: 60 }), (bounds, check, steps) => {
+          const pair = new Pair(bounds, 0, decide, check)
           for (const step of steps) {
             pair.take(step)
             pair.compare()

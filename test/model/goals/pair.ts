@@ -20,6 +20,7 @@ const KINDS = [
   'edit',
   'abandon',
   'escalates',
+  ...Array<string>(4).fill('probed'),
   'unjudged',
   'unjudged',
   'poisoned',
@@ -55,18 +56,20 @@ export class Pair {
     bounds: Bounds,
     breaker: number,
     private readonly decide: typeof decideGoal = decideGoal,
+    check: 'verifier' | 'host' = 'verifier',
   ) {
-    this.model = new GoalModel(bounds, breaker, START)
+    this.model = new GoalModel(bounds, breaker, START, check)
+    const probes = [{ probe_id: 'tests', type: 'command', command: ['make'], exit_code: 0, timeout_ms: 1 }] as const
     this.put({
       type: 'CreateGoal',
       goalId: 'goal-1',
-      check: 'verifier',
+      check,
       mode: 'manual',
       bounds,
       breaker,
       owner: { tenant: 't1', principal: 'p' },
       objective: 'a secret objective',
-      completion: { check: 'verifier', verifierRef: 'done' },
+      completion: check === 'host' ? { check, verifierRef: null, probes } : { check, verifierRef: 'done' },
       continuation: { mode: 'manual', armRef: null, arm: { kind: 'manual' } },
     })
   }
@@ -112,6 +115,14 @@ export class Pair {
         this.model.beginJudge(runId, last)
         this.put({ type: 'BeginJudge', runId, of: last, grantNano: judgeGrantNano(this.goal) })
         return
+      case 'probed': {
+        const version = a % 5 > 0 ? this.goal.version : this.goal.version - 1
+        const verdict = (['pass', 'pass', 'fail', 'fail', 'none'] as const)[d % 5]!
+        this.model.hostJudged(this.#now, last, version, verdict)
+        this.put({ type: 'HostJudged', of: last, version, said: { verdict } })
+        if (verdict === 'none' && this.goal.completion.check === 'host') this.#count('could not be probed')
+        return
+      }
       case 'end':
       case 'old end': {
         const open = kind === 'end' ? this.goal.open.map(run => run.runId) : this.#runs
