@@ -17,11 +17,24 @@ import { createRunDesk } from './engine/journal/run-desk.js'
 import { filesSeen } from './engine/journal/sight.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
-import type { Performer } from './engine/ports/performer.js'
 import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import {
+  actorsOf,
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  inspectorFor,
+  journalDesks,
+  keepersOf,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
@@ -39,20 +52,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import {
-  configuredKey,
-  conformancePerformers,
-  deskSettings,
-  edgeOf,
-  furnishAgents,
-  inspectorFor,
-  journalDesks,
-  keepersOf,
-  openPeers,
-  receiptsOf,
-  spacesOf,
-  stepsOf,
-} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
@@ -142,11 +141,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
-      performers: new Map<string, Performer>([
-        ...conformancePerformers(config),
-        ...(parts.performers ?? []),
-        ...stepsOf(ground, house),
-      ]),
+      performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      actors: actorsOf(ground, house),
       definitionShape,
       announcer: webhooks,
       calendar,

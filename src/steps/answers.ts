@@ -1,9 +1,6 @@
-import type { EffectAnswer, Performer } from '../engine/ports/performer.js'
+import type { Acted, ActingCall } from '../engine/ports/performer.js'
 
-/** What a step is asked to do. */
-export type StepCall = Parameters<Performer['perform']>[0]
-
-type Failed = Extract<EffectAnswer, { ok: false }>
+type Failed = Extract<Acted, { ok: false }>
 
 /** It has failed for good, or may do better when it is tried again. */
 export const failedStepWith = (message: string, retryable = false): Failed => ({
@@ -14,7 +11,7 @@ export const failedStepWith = (message: string, retryable = false): Failed => ({
 })
 
 /** It may have happened: what must not happen twice is not tried again, and somebody has to look. */
-export const cutShort = ({ repeat }: Pick<StepCall, 'repeat'>, message: string): Failed =>
+export const cutShort = ({ repeat }: Pick<ActingCall, 'repeat'>, message: string): Failed =>
   repeat === 'never'
     ? {
         ok: false,

@@ -1,9 +1,9 @@
 import type { SecretRef } from '../agents/settings.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import type { Egress, EgressAnswer, EgressCode } from '../egress/egress.js'
-import type { EffectAnswer, Performer } from '../engine/ports/performer.js'
+import type { Acted, ActingCall, StepActor } from '../engine/ports/performer.js'
 import type { Secrets } from '../secrets/secrets.js'
-import { cutShort, failedStepWith, type StepCall } from './answers.js'
+import { cutShort, failedStepWith } from './answers.js'
 
 export type HttpStepDeps = { readonly egress: Pick<Egress, 'send'>; readonly secrets: Secrets }
 
@@ -11,8 +11,8 @@ export type HttpStepDeps = { readonly egress: Pick<Egress, 'send'>; readonly sec
 const MOST_BYTES = 262_144
 
 /** One request. What is told of the answer has the host's secrets taken out. */
-export const createHttpStep = ({ egress, secrets }: HttpStepDeps): Performer => ({
-  async perform(call) {
+export const createHttpStep = ({ egress, secrets }: HttpStepDeps): StepActor => ({
+  async act(call) {
     const { input, id, traceparent, signal } = call
     if (!isObject(input)) return failedStepWith('a request of nothing')
     const { method, url, headers: given = {}, timeoutMs, body } = input
@@ -63,7 +63,7 @@ const NEVER_SENT: readonly EgressCode[] = ['malformed-url', 'refused-url', 'bloc
 /** What a server may do better later. */
 const LATER: readonly number[] = [408, 425, 429]
 
-function toldOf(call: StepCall, answer: EgressAnswer, { redact }: Secrets): EffectAnswer {
+function toldOf(call: ActingCall, answer: EgressAnswer, { redact }: Secrets): Acted {
   if (!answer.ok) {
     const { code, message } = answer
     if (NEVER_SENT.includes(code))

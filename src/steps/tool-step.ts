@@ -1,3 +1,5 @@
+import type { HostTool } from '../agents/tools/host-tool.js'
+import type { Used } from '../agents/tools/use.js'
 import type { SystemCall } from '../core/invocation/system-call.js'
 import { SYSTEM_AGENT } from '../core/invocation/system-call.js'
 import { TOOL_CODES, type ToolCode } from '../core/invocation/tool-codes.js'
@@ -5,11 +7,9 @@ import { toolValue } from '../core/invocation/tool-value.js'
 import { isObject, type Json } from '../core/json.js'
 import { sha256OfJson } from '../digest.js'
 import type { ToolCallRequest } from '../engine/ports/agents.js'
-import type { ActingSeat, EffectAnswer, Performer } from '../engine/ports/performer.js'
+import type { Acted, ActingCall, ActingSeat, StepActor } from '../engine/ports/performer.js'
 import type { Secrets } from '../secrets/secrets.js'
-import type { HostTool } from '../agents/tools/host-tool.js'
-import type { Used } from '../agents/tools/use.js'
-import { cutShort, failedStepWith, type StepCall } from './answers.js'
+import { cutShort, failedStepWith } from './answers.js'
 
 export type ToolStepDeps = {
   readonly tools: {
@@ -30,11 +30,11 @@ const FOR_GOOD: readonly string[] = [
 ]
 
 /** A tool that a workflow names, called as agents' tools are: under the same schemas, scopes, rates and limits. */
-export const createToolStep = (deps: ToolStepDeps): Performer => ({
-  async perform(call) {
+export const createToolStep = (deps: ToolStepDeps): StepActor => ({
+  async act(call) {
     const { seat, input, signal } = call
     const { tool: toolId, args = {} } = isObject(input) ? input : {}
-    if (seat === undefined || typeof toolId !== 'string') return failedStepWith('a call of no tool')
+    if (typeof toolId !== 'string') return failedStepWith('a call of no tool')
     const [tool] = await deps.tools.surface([toolId], signal)
     if (tool === undefined) return notThere(toolId)
     const { repeat, transport, scopes } = tool.terms
@@ -52,7 +52,7 @@ export const createToolStep = (deps: ToolStepDeps): Performer => ({
   },
 })
 
-const notThere = (toolId: string): EffectAnswer => ({
+const notThere = (toolId: string): Acted => ({
   ok: false,
   code: 'tool_unavailable',
   message: `there is no tool "${toolId}" here now; \`assay tools list\` lists those there are`,
@@ -60,7 +60,7 @@ const notThere = (toolId: string): EffectAnswer => ({
 })
 
 const asked = (
-  { id, traceparent, signal }: StepCall,
+  { id, traceparent, signal }: ActingCall,
   seat: ActingSeat,
   toolId: string,
   args: Json,
@@ -80,7 +80,7 @@ const asked = (
 type Head = Pick<SystemCall, 'toolId' | 'argsHash' | 'principal' | 'transport'>
 
 /** R-TOOL-4: as of an agent, and the node has failed. */
-const forbidden = (head: Head, requiredScopes: readonly string[]): EffectAnswer => ({
+const forbidden = (head: Head, requiredScopes: readonly string[]): Acted => ({
   ok: false,
   code: 'scope_missing',
   message: `whoever this run acts for lacks a scope that tool "${head.toolId}" asks for: ${requiredScopes.join(', ')}`,
@@ -88,7 +88,7 @@ const forbidden = (head: Head, requiredScopes: readonly string[]): EffectAnswer 
   call: { ...head, status: 'forbidden', requiredScopes },
 })
 
-function told(call: StepCall, head: Head, used: Used): EffectAnswer {
+function told(call: ActingCall, head: Head, used: Used): Acted {
   if (!used.ok) return failedStepWith(used.message, used.retryable)
   const { told: reply, contents } = used
   const { status, durationMs, code = status, entry, read } = reply
@@ -105,7 +105,7 @@ function told(call: StepCall, head: Head, used: Used): EffectAnswer {
 }
 
 /** The tool's own words are not told: nobody has judged them, and they may hold what was passed. */
-function failureOf(call: StepCall, toolId: string, code: string): Extract<EffectAnswer, { ok: false }> {
+function failureOf(call: ActingCall, toolId: string, code: string): Extract<Acted, { ok: false }> {
   const sentence = Object.hasOwn(TOOL_CODES, code) ? TOOL_CODES[code as ToolCode] : 'The tool gave no result'
   const message = `tool "${toolId}" gave no result (${code}): ${sentence}`
   if (FOR_GOOD.includes(code)) return failedStepWith(message)

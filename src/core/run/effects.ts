@@ -105,7 +105,7 @@ export type Effect =
       /** Events of the run that are given along. */
       readonly transcript?: { readonly from: number; readonly to: number }
       /** Of what the host performs itself. */
-      readonly seat?: Seat
+      readonly seat?: ActingFrom
     }
   | {
       readonly kind: 'check-schema'
@@ -172,7 +172,7 @@ export type Effect =
   | { readonly kind: 'replay'; readonly since: number; readonly fork: Fork }
 
 /** Where a node acts from: for whom, within which bounds, and what of memory and workspace it sees. */
-export type Seat = {
+export type ActingFrom = {
   readonly principal: string
   readonly scopes: readonly string[]
   readonly desk: Desk
@@ -227,7 +227,7 @@ function owedByHost(state: Active, { node: { id: nodeId } }: PlanNode, node: OnH
   return [{ kind: 'call-provider', nodeId, since, ...asked, ...seat }]
 }
 
-const seatOf = (state: Active, node: OnHost): Seat => ({
+const seatOf = (state: Active, node: OnHost): ActingFrom => ({
   principal: state.started.owner.principal ?? SYSTEM_AGENT,
   scopes: state.started.principalScope ?? [],
   desk: deskOf(state, node),

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../core/json.js'
 import type { Space } from '../../core/journal/place.js'
+import type { Json, JsonObject } from '../../core/json.js'
 import { failure } from '../../core/problem.js'
 import type { DeskSeat, EntryShown, Looked, Prepared } from '../ports/desk.js'
 import { effectIdentity } from '../runtime/effect-identity.js'

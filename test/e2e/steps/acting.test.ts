@@ -80,10 +80,10 @@ describe('core.tool', () => {
   })
 
   test('R-TOOL-8: what a tool of an MCP server brings is given on, and stands in no payload of its node', async () => {
-    const { command, args } = stdioServer(path.join(newFolder(), 'journal')) as { command: string; args: string[] }
+    const { kind: _, ...srv } = stdioServer(path.join(newFolder(), 'journal'))
     const echo = { config: { tool: 'mcp:srv.echo' }, inputs: { text: { type: 'static', value: 'a-word-of-mine' } } }
     const { run } = await startStepHost({
-      'assay.config.json': { tools: { mcp: { srv: { command, args } } } },
+      'assay.config.json': { tools: { mcp: { srv } } },
       'workflows/echo.json': single('echo', 'core.tool', echo),
     })
     const ended = await run('echo')

@@ -3,6 +3,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { expect } from 'vitest'
 import { AssayClient } from '../../../src/client/assay-client.js'
 import { ensureLocalKey } from '../../../src/client/local-key.js'
 import { loadConfig } from '../../../src/config.js'
@@ -11,7 +12,6 @@ import type { Log } from '../../../src/engine/ports/log.js'
 import type { Store } from '../../../src/engine/ports/store.js'
 import { createHost, type Host } from '../../../src/host.js'
 import { checkLog } from '../../../src/log-check/check-log.js'
-import { isTerminal } from '../../support/host-process.js'
 import { runsIn } from '../../support/stored-runs.js'
 
 /** A host with a project of a test's own, whose plain steps act for real: on files, processes and a receiver. */
@@ -88,7 +88,8 @@ export async function startStepHost(
   await host.start()
   const client = new AssayClient({ url: host.url, key: await ensureLocalKey(config.data) })
   const ended = async (runId: string): Promise<Ended> => {
-    for await (const event of client.followEvents(runId)) if (isTerminal(event)) break
+    // Followers are let go when it has ended.
+    for await (const { runId: followed } of client.followEvents(runId)) expect(followed).toBe(runId)
     const [run, events] = [await client.getRun(runId), await client.readEvents(runId)]
     const { status, outputs, error } = run as unknown as Ended
     return { runId, status, outputs: outputs ?? {}, error, events: events as unknown as Ended['events'] }
