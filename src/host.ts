@@ -8,7 +8,9 @@ import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
-import { seamRoutes } from './conformance/seams.js'
+import type { CacheKeyRequest } from './conformance/seams/cache-key.js'
+import { seamRoutes } from './conformance/seams/seams.js'
+import { WithheldCapabilities } from './conformance/withheld-capabilities.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
@@ -20,6 +22,19 @@ import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import {
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  inspectorFor,
+  journalDesks,
+  keepersOf,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
@@ -37,19 +52,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import {
-  configuredKey,
-  conformancePerformers,
-  deskSettings,
-  edgeOf,
-  furnishAgents,
-  inspectorFor,
-  journalDesks,
-  keepersOf,
-  openPeers,
-  receiptsOf,
-  spacesOf,
-} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
@@ -100,6 +102,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
+  const withheld = new WithheldCapabilities()
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const tenantVault = createTenantVaults({ host: vault, store, clock })
   const desk = createRunDesk({
@@ -139,6 +142,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
+      withheld: tenant => withheld.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
       announcer: webhooks,
@@ -170,7 +174,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
   const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
   const serving = new Serving()
-  const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
+  const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
+  const routes = programs ? seamRoutes({ engine, programs, withheld, cacheKey }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,

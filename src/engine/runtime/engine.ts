@@ -21,6 +21,7 @@ import type {
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { forgetRepetitions } from '../effects/once.js'
 import { PeerTries } from '../effects/peer-tries.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
@@ -36,12 +37,11 @@ import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
+import { missingRun } from '../queries/missing-run.js'
 import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
 import { Committer } from '../standing/committer.js'
 import { RunStarter } from '../standing/run-starter.js'
 import { StandingStreams, type StreamGround } from '../standing/standing.js'
-import { forgetRepetitions } from '../effects/once.js'
-import { missingRun } from '../queries/missing-run.js'
 import { answerFor } from './answer-interrupt.js'
 import { childFullness, effectPlaces, type Phase, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
@@ -51,10 +51,10 @@ import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
 import { HOST_WORKFLOW_IDS } from './host-workflows.js'
-import { Plans } from './plans.js'
+import { Plans, type Withheld } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { type StartDeps, beginningOf } from './start-run.js'
+import { beginningOf, type StartDeps } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -65,6 +65,7 @@ export type EngineDeps = {
   readonly nodeTypes: NodeTypes
   /** What node types may require of this host. */
   readonly capabilities: ReadonlySet<string>
+  readonly withheld?: Withheld
   /** Outside effects by provider name. */
   readonly performers: ReadonlyMap<string, Performer>
   /** Checks the shape of a workflow definition. */
@@ -141,7 +142,7 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
-    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
+    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()), withheldFrom: deps.withheld }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cache = new RunCache(options.cachedRuns)
     const recent = new Lru<Json>(RECENT_CONTENTS)
