@@ -10,7 +10,7 @@ import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
 import type { CacheKeyRequest } from './conformance/seams/cache-key.js'
 import { seamRoutes } from './conformance/seams/seams.js'
-import { WithheldCapabilities } from './conformance/withheld-capabilities.js'
+import { SwitchedOff } from './conformance/switched-off.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
@@ -103,7 +103,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
-  const withheld = new WithheldCapabilities()
+  const switchedOff = new SwitchedOff()
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const tenantVault = createTenantVaults({ host: vault, store, clock })
   const desk = createRunDesk({
@@ -143,7 +143,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
-      withheld: tenant => withheld.of(tenant),
+      offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       definitionShape,
       announcer: webhooks,
@@ -177,7 +177,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts }
   const serving = new Serving()
   const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
-  const routes = programs ? seamRoutes({ engine, programs, withheld, cacheKey }) : []
+  const routes = programs ? seamRoutes({ engine, programs, switchedOff, cacheKey }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,

@@ -5,7 +5,7 @@ import type { RunEngine } from '../../engine/api.js'
 import { json, problem } from '../../http/http-answer.js'
 import { type Route, route } from '../../http/route.js'
 import { NodeId, WorkflowId } from '../../wire/ids.js'
-import { SWITCHABLE, type WithheldCapabilities } from '../withheld-capabilities.js'
+import { SWITCHABLE, type SwitchedOff } from '../switched-off.js'
 
 /** Asks whether the seam is there. */
 const PROBE = '__probe__'
@@ -20,7 +20,7 @@ const Toggle = Type.Object({
 
 const Overlay = Type.Object({ overlay: Type.Record(Type.String(), Type.Boolean()) })
 
-export const toggleCapability = (withheld: WithheldCapabilities): Route =>
+export const toggleCapability = (switchedOff: SwitchedOff): Route =>
   route({
     method: 'POST',
     path: '/v1/host/sample/test/capability-toggle',
@@ -31,9 +31,9 @@ export const toggleCapability = (withheld: WithheldCapabilities): Route =>
     responses: { 200: { description: 'What is switched off now', schema: Overlay } },
     refusals: ['validation_error'],
     handle({ caller: { tenant }, body: { name, value = null, reset } }) {
-      if (reset) withheld.reset(tenant)
-      if (name !== undefined && name !== PROBE) withheld.switch(tenant, name, value !== false)
-      return json(200, { overlay: Object.fromEntries([...withheld.of(tenant)].map(off => [off, false])) })
+      if (reset) switchedOff.reset(tenant)
+      if (name !== undefined && name !== PROBE) switchedOff.switch(tenant, name, value !== false)
+      return json(200, { overlay: Object.fromEntries([...switchedOff.of(tenant)].map(off => [off, false])) })
     },
   })
 

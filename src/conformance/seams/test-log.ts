@@ -7,7 +7,7 @@ import { type Route, route } from '../../http/route.js'
 import { EventsAnswer, type RunEventDoc } from '../../wire/event.js'
 import { renderEvent } from '../../wire/render.js'
 import type { MockPrograms } from '../mock-programs.js'
-import type { WithheldCapabilities } from '../withheld-capabilities.js'
+import type { SwitchedOff } from '../switched-off.js'
 
 const Wanted = Type.Object({
   type: Type.Optional(Type.String({ maxLength: 256, description: 'Only of this type' })),
@@ -55,7 +55,7 @@ function isWanted(event: ShownEvent, { type, nodeId, causationId, correlationId 
   )
 }
 
-export const resetTests = (programs: MockPrograms, withheld: WithheldCapabilities): Route =>
+export const resetTests = (programs: MockPrograms, switchedOff: SwitchedOff): Route =>
   route({
     method: 'POST',
     path: '/v1/host/sample/test/reset',
@@ -68,7 +68,7 @@ export const resetTests = (programs: MockPrograms, withheld: WithheldCapabilitie
     refusals: ['validation_error'],
     handle({ caller: { tenant } }) {
       programs.reset(tenant)
-      withheld.reset(tenant)
+      switchedOff.reset(tenant)
       return json(200, { ok: true })
     },
   })

@@ -66,8 +66,9 @@ export type ResolveInterrupt = {
 }
 
 /**
- * The world answers. `since` is the sequence of the node.started the answer belongs to: an answer to a question that is
- * no longer open decides to nothing, so delivering it twice is harmless.
+ * The world answers. `since` identifies the asking: the sequence of the event that asked, which for a node is its
+ * node.started, for a verifier its assay.verifier.began, for evidence the event that brought the result, and after rework
+ * assay.rework.began. An answer to a question that is no longer open decides to nothing, so delivering it twice is harmless.
  */
 export type EffectOutcome =
   | { readonly type: 'TimeCame' }

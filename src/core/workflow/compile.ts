@@ -25,7 +25,7 @@ export type Workshop = {
   readonly nodeTypes: NodeTypes
   readonly capabilities: ReadonlySet<string>
   /** What it could otherwise do and does not now, for whoever registers. */
-  readonly withheld?: ReadonlySet<string>
+  readonly switchedOff?: ReadonlySet<string>
   /** Names of the outside effects that can be asked for; unknown when absent. */
   readonly providers?: ReadonlySet<string>
   /** The definition was accepted before; what this host would let a new one do does not matter to it. */

@@ -17,12 +17,12 @@ const MAPPING: { readonly [typeId: string]: string } = {
 const MAPS = ['inputMapping', 'perWorkerInputMappings', 'outputMapping', 'perWorkerOutputMappings']
 
 /** What a definition asks for that this host does not have. */
-export function lackingFor({ nodes }: WorkflowDefinition, { nodeTypes, withheld }: Workshop): Refusal | undefined {
+export function lackingFor({ nodes }: WorkflowDefinition, { nodeTypes, switchedOff }: Workshop): Refusal | undefined {
   for (const node of nodes) {
     const gated = own(GATED, node.typeId)
     if (gated !== undefined && !nodeTypes.has(node.typeId)) return capabilityRequired(node, gated)
     const mapping = own(MAPPING, node.typeId)
-    if (mapping === undefined || !withheld?.has(mapping)) continue
+    if (mapping === undefined || !switchedOff?.has(mapping)) continue
     const field = MAPS.find(name => isFilled(node.config[name]))
     if (field !== undefined) return mappingRefused(node, field, mapping)
   }

@@ -39,19 +39,19 @@ import { NOTHING_TODAY, type Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import { missingRun } from '../queries/missing-run.js'
 import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
-import { Committer } from '../standing/committer.js'
 import { RunStarter } from '../standing/run-starter.js'
 import { StandingStreams, type StreamGround } from '../standing/standing.js'
 import { answerFor } from './answer-interrupt.js'
 import { childFullness, effectPlaces, type Phase, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
+import { Committer } from './committer.js'
 import { acceptWorkflow, examineWorkflow } from './doubts.js'
 import { Driver } from './effect-driver.js'
 import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
-import { HOST_WORKFLOW_IDS } from './host-workflows.js'
-import { Plans, type Withheld } from './plans.js'
+import { HOST_WORKFLOW_IDS } from '../../core/workflow/host-workflow-ids.js'
+import { Plans, type OffFor } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
 import { beginningOf, type StartDeps } from './start-run.js'
@@ -65,7 +65,7 @@ export type EngineDeps = {
   readonly nodeTypes: NodeTypes
   /** What node types may require of this host. */
   readonly capabilities: ReadonlySet<string>
-  readonly withheld?: Withheld
+  readonly offFor?: OffFor
   /** Outside effects by provider name. */
   readonly performers: ReadonlyMap<string, Performer>
   /** Checks the shape of a workflow definition. */
@@ -111,7 +111,7 @@ export type EngineOptions = {
 const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
 
-/** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
+/** The shell around the run decider: create, command, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
   readonly #plans: Plans
   readonly #cache: RunCache
@@ -142,7 +142,7 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
-    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()), withheldFrom: deps.withheld }
+    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()), offFor: deps.offFor }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cache = new RunCache(options.cachedRuns)
     const recent = new Lru<Json>(RECENT_CONTENTS)

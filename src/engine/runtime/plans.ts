@@ -20,7 +20,7 @@ const KEPT_PLANS = 500
 const NAMELESS = '~'
 
 /** What a tenant's new definitions may not ask for, though the host could do it. */
-export type Withheld = (tenant: string) => ReadonlySet<string>
+export type OffFor = (tenant: string) => ReadonlySet<string>
 
 /** Compiled workflows: by name for new runs, by digest for runs under way. Both are caches of the store. */
 export class Plans {
@@ -37,7 +37,7 @@ export class Plans {
     private readonly store: Store,
     private readonly clock: Clock,
     private readonly schemas: SchemaChecker,
-    private readonly workshop: Workshop & { readonly withheldFrom?: Withheld | undefined },
+    private readonly workshop: Workshop & { readonly offFor?: OffFor | undefined },
     /** Checks the shape of what is about to be a definition. */
     private readonly shape: (value: unknown) => Refusal | undefined,
     private readonly isAgent: (agentId: string) => boolean = () => false,
@@ -119,8 +119,8 @@ export class Plans {
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
     const text = JSON.stringify(definition)
-    const withheld = this.workshop.withheldFrom?.(tenant ?? '')
-    const plan = compile(definition, sha256(text), { ...this.workshop, ...(withheld ? { withheld } : {}) })
+    const switchedOff = this.workshop.offFor?.(tenant ?? '')
+    const plan = compile(definition, sha256(text), { ...this.workshop, ...(switchedOff ? { switchedOff } : {}) })
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
       const problem = await this.schemas.inspect(schema, tenant)

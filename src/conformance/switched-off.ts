@@ -3,7 +3,7 @@ export const SWITCHABLE = ['agents.dispatchMapping', 'subWorkflow.inputMapping']
 export type Switchable = (typeof SWITCHABLE)[number]
 
 /** Which of them are off, by tenant. */
-export class WithheldCapabilities {
+export class SwitchedOff {
   readonly #off = new Map<string, ReadonlySet<Switchable>>()
 
   of(tenant: string): ReadonlySet<Switchable> {
