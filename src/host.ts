@@ -24,6 +24,7 @@ import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import {
+  actorsOf,
   configuredKey,
   conformancePerformers,
   deskSettings,
@@ -145,6 +146,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      actors: actorsOf(ground, house),
       definitionShape,
       announcer: webhooks,
       calendar,

@@ -31,7 +31,7 @@ import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import { NO_PEERS, type Peers } from '../ports/peers.js'
-import type { Performer } from '../ports/performer.js'
+import type { Performer, StepActor } from '../ports/performer.js'
 import type { RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
@@ -66,8 +66,9 @@ export type EngineDeps = {
   /** What node types may require of this host. */
   readonly capabilities: ReadonlySet<string>
   readonly offFor?: OffFor
-  /** Outside effects by provider name. */
+  /** Outside effects by provider name, and those of nodes without an agent by their type. */
   readonly performers: ReadonlyMap<string, Performer>
+  readonly actors?: ReadonlyMap<string, StepActor>
   /** Checks the shape of a workflow definition. */
   readonly definitionShape: (value: unknown) => Refusal | undefined
   /** Who wants to be told of events; nobody when absent. */
@@ -82,7 +83,6 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
-  /** Other hosts; none, when absent. */
   readonly peers?: Peers
   /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
   readonly turns?: TurnTaking

@@ -113,14 +113,13 @@ export class Plans {
     return this.#compiled(digest, definition)
   }
 
-  /** Everything that is checked before a definition is accepted. */
+  /** Everything that is checked before a definition is accepted. Without a tenant it is the project's. */
   async check(value: unknown, tenant: string | null): Promise<{ plan: Plan; text: string } | Refusal> {
     const misshapen = this.shape(value)
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
     const text = JSON.stringify(definition)
-    const switchedOff = this.workshop.offFor?.(tenant ?? '')
-    const plan = compile(definition, sha256(text), { ...this.workshop, ...(switchedOff ? { switchedOff } : {}) })
+    const plan = compile(definition, sha256(text), this.#registering(tenant))
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
       const problem = await this.schemas.inspect(schema, tenant)
@@ -150,6 +149,11 @@ export class Plans {
   /** Those that have a name, which others can be looked up by. */
   async list(tenant: string): Promise<WorkflowRecord[]> {
     return (await this.store.listWorkflows(tenant)).filter(({ workflowId }) => !workflowId.startsWith(NAMELESS))
+  }
+
+  #registering(tenant: string | null): Workshop {
+    const switchedOff = this.workshop.offFor?.(tenant ?? '')
+    return { ...this.workshop, ...(switchedOff && { switchedOff }), ...(tenant === null && { ofProject: true }) }
   }
 
   #compiled(digest: string, text: string): Plan {
