@@ -22,7 +22,8 @@ import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
-import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import { Engine } from './engine/runtime/engine.js'
+import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
   configuredKey,
