@@ -31,6 +31,7 @@ import {
   deskSettings,
   edgeOf,
   furnishAgents,
+  goalSettings,
   inspectorFor,
   journalDesks,
   keepersOf,
@@ -47,6 +48,7 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
+import { completeGoalProbes } from './standards/goal-probes.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -164,7 +166,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     engineOptions(config, parts.unbounded),
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const settings = goalSettings(config, ground)
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -184,6 +187,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
+    goals,
+    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,
