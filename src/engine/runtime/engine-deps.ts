@@ -17,7 +17,7 @@ import type { Store } from '../ports/store.js'
 import type { Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
 import type { SchedulingOptions } from '../schedules/schedules.js'
-import type { OffFor } from './plans.js'
+import type { OffFor } from '../plans/plans.js'
 
 /** What an engine is made of. */
 export type EngineDeps = {

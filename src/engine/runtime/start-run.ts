@@ -15,7 +15,7 @@ import { placesFor } from '../journal/new-run.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
-import type { Plans } from './plans.js'
+import type { Plans } from '../plans/plans.js'
 
 /** What a run that somebody asks for begins with. */
 
