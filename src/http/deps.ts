@@ -2,6 +2,7 @@ import type { Verdicts } from '../calibration/verdicts.js'
 import type { AuditAdmin, ReceiptAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
 import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
 import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
+import type { Trail } from '../engine/ports/audit.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
@@ -32,6 +33,8 @@ export type AppDeps = {
   readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
   readonly transcripts: Transcripts
+  /** Who did what to which things of a tenant. */
+  readonly trail: Trail
   readonly agents: AgentDirectory
   readonly memory: MemoryAdmin
   readonly workspace: WorkspaceAdmin
