@@ -15,6 +15,7 @@ import type { GoalSettings } from './engine/goals/deps.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
+import type { Trail } from './engine/ports/audit.js'
 import type { Vault } from './engine/ports/agents.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
@@ -179,14 +180,14 @@ export async function configuredKey(config: Config, clock: Clock): Promise<ApiKe
 export function keepersOf(
   { data, memory, retention: rules }: Config,
   { store, clock, log }: Ground,
-  by: { readonly key: SigningKey; readonly configured: ApiKey; readonly hostId: () => string },
+  by: { readonly key: SigningKey; readonly configured: ApiKey; readonly trail: Trail; readonly hostId: () => string },
 ) {
-  const { key, configured, hostId } = by
+  const { key, configured, trail, hostId } = by
   const sealer = new Sealer({ store, clock, log, key })
   const marks = erasureMarks(key, () => readTrustedKeys(data))
   return {
     sealer,
-    purger: new Purger({ store, clock, log, rules, seal: () => sealer.seal(), hostId }),
+    purger: new Purger({ store, trail, clock, log, rules, seal: () => sealer.seal(), hostId }),
     collector: new JournalCollector({ store, clock, log, days: memory.retentionDays }),
     eraser: new Eraser({ store, clock, log, hostId, configured: [configured.tenant], marks }),
   }

@@ -1,5 +1,6 @@
 import type { AgentHouse } from './agents/agents.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
+import { createTrail } from './audit/trail.js'
 import { AuditVerifier } from './audit/verify.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
@@ -172,7 +173,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
-  const keepers = keepersOf(config, ground, { key, configured, hostId: () => engine.hostId })
+  const trail = createTrail({ store, clock })
+  const keepers = keepersOf(config, ground, { key, configured, trail, hostId: () => engine.hostId })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
@@ -180,7 +182,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
   const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
-  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts }
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts, trail }
   const serving = new Serving()
   const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
   const routes = programs ? seamRoutes({ engine, programs, switchedOff, cacheKey }) : []
