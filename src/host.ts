@@ -1,5 +1,6 @@
 import type { AgentHouse } from './agents/agents.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
+import { createTrail } from './audit/trail.js'
 import { AuditVerifier } from './audit/verify.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
@@ -18,8 +19,24 @@ import { filesSeen } from './engine/journal/sight.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
+import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import {
+  actorsOf,
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  goalSettings,
+  inspectorFor,
+  journalDesks,
+  keepersOf,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
@@ -29,6 +46,7 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
+import { completeGoalProbes } from './standards/goal-probes.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -37,19 +55,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import {
-  configuredKey,
-  conformancePerformers,
-  deskSettings,
-  edgeOf,
-  furnishAgents,
-  inspectorFor,
-  journalDesks,
-  keepersOf,
-  openPeers,
-  receiptsOf,
-  spacesOf,
-} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
@@ -140,6 +145,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      actors: actorsOf(ground, house),
       definitionShape,
       announcer: webhooks,
       calendar,
@@ -156,24 +162,29 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     engineOptions(config, parts.unbounded),
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const settings = goalSettings(config, ground)
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
-  const keepers = keepersOf(config, ground, { key, configured, hostId: () => engine.hostId })
+  const trail = createTrail({ store, clock })
+  const keepers = keepersOf(config, ground, { key, configured, trail, hostId: () => engine.hostId })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
-  const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
+  const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts, trail }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
+    goals,
+    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,

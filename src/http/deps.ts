@@ -1,15 +1,26 @@
 import type { Verdicts } from '../calibration/verdicts.js'
-import type { AuditAdmin, ReceiptAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
+import type { ReadProbes } from '../core/goal/goal-document.js'
+import type {
+  AuditAdmin,
+  GoalAdmin,
+  ReceiptAdmin,
+  RunEngine,
+  StandardsAdmin,
+  TenantAdmin,
+  WebhookAdmin,
+} from '../engine/api.js'
 import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
 import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
+import type { Trail } from '../engine/ports/audit.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RunIndex } from '../engine/ports/run-index.js'
+import type { Transcripts } from '../engine/queries/transcript.js'
 import type { TurnTaking } from '../timing/turns.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
-import type { ToolDescriptor } from '../wire/tools.js'
+import type { ToolDescriptor, ToolServerDoc } from '../wire/tools.js'
 import type { KeyCache } from './auth/key-cache.js'
 import type { HttpConfig } from './config.js'
 import type { Idempotency, KeptResponses } from './idempotency.js'
@@ -20,6 +31,9 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 /** What the composition root hands to the HTTP edge. There is no store here: keys and remembered responses are small ports. */
 export type AppDeps = {
   readonly engine: RunEngine
+  readonly goals: GoalAdmin
+  /** Probes by which the host judges goals, as a key may have them. */
+  readonly readProbes: ReadProbes
   readonly keys: KeyStore
   readonly responses: KeptResponses
   readonly audit: AuditAdmin
@@ -30,6 +44,9 @@ export type AppDeps = {
   readonly standards: StandardsAdmin
   readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
+  readonly transcripts: Transcripts
+  /** Who did what to which things of a tenant. */
+  readonly trail: Trail
   readonly agents: AgentDirectory
   readonly memory: MemoryAdmin
   readonly workspace: WorkspaceAdmin
@@ -60,6 +77,8 @@ export interface AgentDirectory {
   toolsLacking(toolIds: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>
   /** Those of servers that cannot be reached now are left out. */
   tools(signal: AbortSignal): Promise<readonly ToolDescriptor[]>
+  /** How the configured ones are doing, and what they wrote last. */
+  toolServers(signal: AbortSignal): Promise<readonly ToolServerDoc[]>
 }
 
 /** What route handlers share within one app. */

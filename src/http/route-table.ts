@@ -1,5 +1,6 @@
 import type { Edge } from './deps.js'
 import type { Route } from './route.js'
+import { goalRoutes } from './routes/goals/goals.js'
 import { auditRoutes } from './routes/host/audit.js'
 import { keyRoutes } from './routes/host/keys.js'
 import { metaRoutes } from './routes/host/meta.js'
@@ -21,6 +22,7 @@ import { forkRoutes } from './routes/runs/fork.js'
 import { receiptRoutes } from './routes/runs/receipt.js'
 import { runControlRoutes } from './routes/runs/run-control.js'
 import { runRoutes } from './routes/runs/runs.js'
+import { transcriptRoutes } from './routes/runs/transcript.js'
 import { verificationRoutes } from './routes/runs/verifications.js'
 import { withheldRoutes } from './routes/runs/withheld.js'
 import { agentRoutes } from './routes/work/agents.js'
@@ -38,6 +40,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...metaRoutes(edge, () => table),
     ...workflowRoutes(edge),
     ...scheduleRoutes(edge),
+    ...goalRoutes(edge),
     ...standardRoutes(edge),
     ...calibrationRoutes(edge),
     ...agentRoutes(edge),
@@ -57,6 +60,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
     ...withheldRoutes(edge),
+    ...transcriptRoutes(edge),
     ...receiptRoutes(edge),
     ...memoryRoutes(edge),
     ...workspaceRoutes(edge),

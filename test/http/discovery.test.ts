@@ -149,6 +149,7 @@ describe('discovery (contract core §1)', () => {
     expect(json.agents).toEqual({
       supported: true,
       orchestratorPattern: 'delegate',
+      goals: { judge: 'verifier', continuation: ['schedule', 'manual'], requiresBounds: true },
       orchestrator: true,
       dispatch: true,
       dispatchMapping: true,
@@ -174,6 +175,7 @@ describe('discovery (contract core §1)', () => {
       get: () => undefined,
       toolsLacking: async () => new Set<string>(),
       tools: async () => [],
+      toolServers: async () => [],
     }
     const empty = await startHttp({ deps: { agents: directory } })
     const claims = async () => (await empty.call(null, { url: '/.well-known/openwop' })).json.agents
