@@ -11,6 +11,7 @@ import type { BoundGate } from '../verification/gate.js'
 import type { ProbeResult } from '../verification/voting/judgement.js'
 import type { TrackRecord } from '../verification/voting/licence.js'
 import type { ForeignEvent } from '../handoff/foreign-cause.js'
+import type { PeerReceipt } from '../handoff/peer-receipt.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
@@ -139,6 +140,8 @@ export type EffectOutcome =
       /** Of a peer's run: the event of its end there, and what the peer says that it has cost. */
       readonly foreign?: ForeignEvent
       readonly claimed?: Partial<Spend>
+      /** And what it has signed of that run, where it is asked for that. */
+      readonly receipt?: PeerReceipt
     }
   | {
       readonly type: 'AgentBriefed'
