@@ -9,12 +9,12 @@ import { type Route, route } from '../../route.js'
 import {
   BEYOND_LOG,
   type FollowedLog,
-  hold,
+  whileHeld,
   NOT_STORED,
-  openStream,
+  streamLog,
   resumePoint,
   wantsJson,
-} from '../../streaming/open-stream.js'
+} from '../../streaming/stream-log.js'
 import { pagedLog } from '../../streaming/paged-log.js'
 import { type Events, logPieces } from '../../streaming/poll.js'
 
@@ -55,7 +55,7 @@ const streamGoal = (edge: Edge, root: string, suffix: string): Route =>
       const log = followed(edge, goal)
       if (!log.isOver && after >= log.length) return problem(BEYOND_LOG)
       if (!wantsJson(request.headers.accept))
-        return openStream(edge, call, log, { modes: ['debug'], bufferMs: query.bufferMs ?? 0, after })
+        return streamLog(edge, call, log, { modes: ['debug'], bufferMs: query.bufferMs ?? 0, after })
       return { status: 200, body: '', pieces: logPieces(edge, log, told(edge, log, after + 1)), headers: NOT_STORED }
     },
   })
@@ -79,7 +79,7 @@ const pollGoal = (edge: Edge, root: string, suffix: string): Route =>
       if (!log.isOver && log.length <= after + 1) {
         const refusal = edge.streams.refusal(caller)
         if (refusal !== undefined) return problem(refusal)
-        await hold(edge, call, (query.timeout ?? 30) * 1000, signal => anyNews(log, after, signal))
+        await whileHeld(edge, call, (query.timeout ?? 30) * 1000, signal => anyNews(log, after, signal))
       }
       const now = (await edge.goals.find(caller.tenant, params.goalId)) ?? goal
       const pieces = pollPieces(edge, followed(edge, now), after)

@@ -8,15 +8,15 @@ import { type HttpAnswer, problem } from '../../http-answer.js'
 import { readQuery } from '../../query.js'
 import { type Call, type Route, route } from '../../route.js'
 import {
-  type Asked,
+  type Subscribed,
   BEYOND_LOG,
   type FollowedLog,
-  hold,
+  whileHeld,
   NOT_STORED,
-  openStream,
+  streamLog,
   resumePoint,
   wantsJson,
-} from '../../streaming/open-stream.js'
+} from '../../streaming/stream-log.js'
 import { pagedLog } from '../../streaming/paged-log.js'
 import { type Events, isOver, lengthOf, logPieces, newEvents, pollPieces } from '../../streaming/poll.js'
 
@@ -53,7 +53,7 @@ const streamEvents = (edge: Edge): Route => {
       if (await isBeyondLog(edge, view, asked.after)) return problem(BEYOND_LOG)
       return wantsJson(call.request.headers.accept)
         ? sendLog(edge, view, asked)
-        : openStream(edge, call, followed(edge, view), asked)
+        : streamLog(edge, call, followed(edge, view), asked)
     },
   })
 }
@@ -66,7 +66,7 @@ async function isBeyondLog({ engine }: Edge, view: InspectedRun, after: number):
 }
 
 /** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
-function readRequest(call: Call, check: ShapeCheck): Asked | Refusal {
+function readRequest(call: Call, check: ShapeCheck): Subscribed | Refusal {
   const query = readQuery(EventsQuery, call.request.query as { [name: string]: unknown })
   const { streamMode, bufferMs } = query
   const modes = streamMode === undefined || typeof streamMode === 'string' ? parseStreamMode(streamMode) : undefined
@@ -93,7 +93,7 @@ const followed = ({ engine }: Edge, view: InspectedRun): FollowedLog => {
 }
 
 /** The whole log, whatever the mode: this is `poll` without holding. */
-function sendLog(edge: Edge, view: InspectedRun, { after }: Asked): HttpAnswer {
+function sendLog(edge: Edge, view: InspectedRun, { after }: Subscribed): HttpAnswer {
   return { status: 200, body: '', pieces: logPieces(edge, view, pagedLog(edge, view, after + 1)), headers: NOT_STORED }
 }
 
@@ -120,7 +120,7 @@ const pollEvents = (edge: Edge): Route =>
       }
       if (!mayHold) return answer(view, pagedLog(edge, view, after + 1))
       const ms = (query.timeout ?? 30) * 1000
-      const events = await hold(edge, call, ms, signal => newEvents(edge, view, after, signal))
+      const events = await whileHeld(edge, call, ms, signal => newEvents(edge, view, after, signal))
       const later = await edge.engine.inspect(caller.tenant, params.runId)
       // A run that ended after these events were read is not over for this reader, if its last events are yet to come.
       const isStillToCome = later !== undefined && isOver(later) && after + 1 < lengthOf(later)

@@ -18,7 +18,7 @@ export type FollowedLog = {
   missing(): Promise<Refusal>
 }
 
-export type Asked = { readonly modes: readonly StreamMode[]; readonly bufferMs: number; readonly after: number }
+export type Subscribed = { readonly modes: readonly StreamMode[]; readonly bufferMs: number; readonly after: number }
 
 export const wantsJson = (accept: string | undefined): boolean =>
   accept?.includes('application/json') === true && !accept.includes('text/event-stream')
@@ -42,7 +42,12 @@ export function resumePoint({ headers }: FastifyRequest): number | Refusal {
 }
 
 /** Server-sent events, history first, until the log ends or the reader leaves. */
-export async function openStream(edge: Edge, call: Call, log: FollowedLog, asked: Asked): Promise<HttpAnswer | Taken> {
+export async function streamLog(
+  edge: Edge,
+  call: Call,
+  log: FollowedLog,
+  asked: Subscribed,
+): Promise<HttpAnswer | Taken> {
   const refusal = edge.streams.refusal(call.caller)
   if (refusal !== undefined) return problem(refusal)
   const { tenant, runId } = log
@@ -77,7 +82,7 @@ const NOTHING: AsyncIterable<never> = {
 }
 
 /** Work that a reader waits for, until it is done, the time is over, or the reader leaves. */
-export async function hold<T>(
+export async function whileHeld<T>(
   edge: Edge,
   call: Call,
   ms: number,
