@@ -167,6 +167,7 @@ export const FAILURES = {
   envelope_truncation_unrecoverable: 'The answer of the model was cut off, however much room it got',
   budget_exhausted: 'The next step could cross a ceiling of the budget',
   budget_model_denied: 'The budget does not let the run call this model',
+  gate_removed: 'The project no longer has a gate of the workflow, and does not say that this is meant',
   gate_unbound: 'A gate of the workflow no longer fits it, so its run would go unchecked',
   run_quarantined: 'The run took its host down again and again, or would have merged what no gate has passed',
 } as const

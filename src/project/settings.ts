@@ -5,6 +5,7 @@ import {
   type Annotations,
   Closed,
   Flag,
+  ListOf,
   MapOf,
   Matching,
   May,
@@ -92,6 +93,14 @@ const QUOTAS = {
   weight: count('turns of one tenant, in proportion to those of others', 1, 1000),
 }
 
+/** Ids of gates, as their documents spell them. */
+const retiredGates = ListOf(Type.String({ minLength: 1, maxLength: 256 }), 0, 1_000, {
+  description:
+    'gates that the project had and is meant to have no more; a gate whose file is gone keeps its workflow from starting (`gate_removed`) until it is named here',
+  default: [],
+  'x-must-be': 'a list of at most 1000 ids of gates',
+})
+
 /** By tenant, as keys spell them (`wire/key.ts`). */
 const tenantQuotas = MapOf(
   /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/,
@@ -173,6 +182,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   ),
   dataKey: of(dataKey, { ...NOT_IN_FILE, otherwise: 'made on first start, in `<data>/data.key`' }),
   watch: of(flag('take up changes of `agents/`, `prompts/` and `packs/` while serving')),
+  retired: of(retiredGates),
   conformance: of(flag('allow the node types that only conformance tests use; never in production')),
   fixtures: of(
     folder(
@@ -359,6 +369,7 @@ const FLAGS: { readonly [word: string]: boolean } = {
 export function valueOfText({ type }: Shape, text: string): Json {
   if (type === 'integer' || type === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
   if (type === 'boolean') return FLAGS[text.toLowerCase()] ?? text
+  if (type === 'array') return /^\s*\[/.test(text) ? (parsed(text) ?? text) : text.split(',')
   if (type === 'object') return /^\s*[[{]/.test(text) ? (parsed(text) ?? text) : (pairs(text) ?? text)
   return text
 }
