@@ -22,6 +22,21 @@ import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import {
+  actorsOf,
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  goalSettings,
+  inspectorFor,
+  journalDesks,
+  keepersOf,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
@@ -31,6 +46,7 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
+import { completeGoalProbes } from './standards/goal-probes.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -39,19 +55,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import {
-  configuredKey,
-  conformancePerformers,
-  deskSettings,
-  edgeOf,
-  furnishAgents,
-  inspectorFor,
-  journalDesks,
-  keepersOf,
-  openPeers,
-  receiptsOf,
-  spacesOf,
-} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
@@ -142,6 +145,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      actors: actorsOf(ground, house),
       definitionShape,
       announcer: webhooks,
       calendar,
@@ -158,7 +162,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     engineOptions(config, parts.unbounded),
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const settings = goalSettings(config, ground)
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -178,6 +183,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
+    goals,
+    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,
