@@ -6,7 +6,6 @@ import {
   type Annotations,
   Closed,
   Flag,
-  ListOf,
   MapOf,
   Matching,
   May,
@@ -20,6 +19,7 @@ import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { MIN_RETENTION_DAYS } from '../retention/rules.js'
 import { ModelNameText } from './model-name.js'
 import { PeerHostsSchema } from './peer-settings.js'
+import { RetiredGates } from './retired-gates.js'
 
 /** A setting that a flag, a variable and (unless `inFile` says no) the configuration file can give. */
 export type Setting = {
@@ -94,14 +94,6 @@ const QUOTAS = {
   goals: count('goals of one tenant that have not come to their end', 1, 100_000),
   weight: count('turns of one tenant, in proportion to those of others', 1, 1000),
 }
-
-/** Ids of gates, as their documents spell them. */
-const retiredGates = ListOf(Type.String({ minLength: 1, maxLength: 256 }), 0, 1_000, {
-  description:
-    'gates that the project had and is meant to have no more; a gate whose file is gone keeps its workflow from starting (`gate_removed`) until it is named here',
-  default: [],
-  'x-must-be': 'a list of at most 1000 ids of gates',
-})
 
 /** By tenant, as keys spell them (`wire/key.ts`). */
 const tenantQuotas = MapOf(
@@ -184,7 +176,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   ),
   dataKey: of(dataKey, { ...NOT_IN_FILE, otherwise: 'made on first start, in `<data>/data.key`' }),
   watch: of(flag('take up changes of `agents/`, `prompts/` and `packs/` while serving')),
-  retired: of(retiredGates),
+  retired: of(RetiredGates),
   conformance: of(flag('allow the node types that only conformance tests use; never in production')),
   fixtures: of(
     folder(

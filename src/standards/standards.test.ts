@@ -458,7 +458,7 @@ describe('what a project shares', () => {
     expect((await standards.list('acme', 'intent')).map(({ id }) => id)).toEqual(['true-reports'])
   })
 
-  test('R-DWS-5: a gate whose file is gone keeps its workflow from starting, until it is said that this is meant', async () => {
+  test('a gate whose file is gone keeps its workflow from starting, until it is said that this is meant', async () => {
     await standards.share(documents)
     const [before] = await bound('acme')
     expect(await standards.share([])).toEqual([])

@@ -116,7 +116,9 @@ const shareIn =
       else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
     }
     for (const id of retired.filter(id => kept.has(`gate/${id}`)))
-      problems.push(`assay.config: retired names the gate ${JSON.stringify(id)}, which is there; remove it from there, or its file`)
+      problems.push(
+        `assay.config: retired names the gate ${JSON.stringify(id)}, which is there; remove it from there, or its file`,
+      )
     if (problems.length > 0) return problems
     const shelf = await cache.now(NOBODY)
     const isGone = (kind: StandardKind, id: string) => !kept.has(`${kind}/${id}`)
