@@ -37,6 +37,7 @@ import {
   journalDesks,
   keepersOf,
   openPeers,
+  projectGoals,
   receiptsOf,
   spacesOf,
 } from './furnish.js'
@@ -47,6 +48,7 @@ import { createApp } from './http/app.js'
 import { definitionShape } from './http/definition-shape.js'
 import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
+import { makeGoals } from './project/goals.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
 import { completeGoalProbes } from './standards/goal-probes.js'
@@ -199,7 +201,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const { register, reload } = projectOf(config, engine, standards, house, log)
+  const { register, reload } = projectOf(config, { engine, goals, standards, house, log, loaded: checked.loaded })
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
@@ -211,11 +213,26 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   return { engine, goals, app, load, serving, clock, loops, registerWorkflows, reload }
 }
 
+type ProjectParts = {
+  readonly engine: Engine
+  readonly goals: GoalAdmin
+  readonly standards: StandardsRegistry
+  readonly house: AgentHouse
+  readonly log: Log
+  readonly loaded: () => void
+}
+
 /** What is registered of the project: at the start, and again when it has changed. */
-function projectOf(config: Config, engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log) {
+function projectOf(config: Config, { engine, goals, standards, house, log, loaded }: ProjectParts) {
+  const make = projectGoals(config, goals, engine, log)
   const register = async () => {
-    if (config.project === undefined) return
-    const problems = await registerProject(config.project, registrarOf(config, engine, standards, house, log))
+    const { project } = config
+    if (project === undefined) return
+    const found = await registerProject(project, registrarOf(config, engine, standards, house, log))
+    if (found.length > 0) throw new ConfigError(found)
+    // Goals name gates, which nobody is told of before they are all there.
+    loaded()
+    const problems = await makeGoals(project, make)
     if (problems.length > 0) throw new ConfigError(problems)
   }
   const reload = createReload(config, async () => {

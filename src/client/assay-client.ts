@@ -1,6 +1,7 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
+import { GoalClient } from './goal-client.js'
 import { ScheduleClient } from './schedule-client.js'
 import { ReceiptClient } from './receipt-client.js'
 import { TranscriptClient } from './transcript-client.js'
@@ -55,15 +56,14 @@ import type {
   WorkflowList,
 } from './wire-shapes.js'
 
-/**
- * A typed client of the host's HTTP interface. Every method resolves with the answer or rejects with AssayError.
- * Writes carry an Idempotency-Key, so that riding out a lost answer never does a thing twice.
- */
+/** A typed client: methods resolve with the answer or reject with AssayError. Writes carry a key, so none is done twice. */
 export class AssayClient {
   /** What agents have written down for later. */
   readonly memory: MemoryClient
   /** When workflows are run by themselves. */
   readonly schedules: ScheduleClient
+  /** Objectives that are worked on until a judge is satisfied. */
+  readonly goals: GoalClient
   /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
   /** Signed statements of how runs have ended. */
@@ -73,6 +73,7 @@ export class AssayClient {
 
   constructor(readonly connection: Connection) {
     this.memory = new MemoryClient(connection)
+    this.goals = new GoalClient(connection)
     this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
     this.receipts = new ReceiptClient(connection)
