@@ -29,10 +29,11 @@ import { hashKey } from './http/auth/key-cache.js'
 import { httpSettings } from './http-settings.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
-import { PeerClient } from './peers/peer-client.js'
+import { PeerClient, type PeersDeps } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
+import { receiptJudge } from './receipts/peer-evidence.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
@@ -107,7 +108,18 @@ export function openPeers(
 ): PeerClient {
   const problems = peerProblems(peers, hostId)
   if (problems.length > 0) throw new ConfigError(problems)
-  const client = new PeerClient({ egress: egress.configured, secrets, clock, log, settings: peers, hostId })
+  const judges = new Map(Object.entries(peers.hosts).map(([name, peer]) => [name, receiptJudge(peer.receiptKeys)]))
+  const judgeReceipt: PeersDeps['judgeReceipt'] = (peer, text, seen) =>
+    judges.get(peer)?.(text, seen) ?? { evidence: false, why: 'key-unknown' }
+  const client = new PeerClient({
+    egress: egress.configured,
+    secrets,
+    clock,
+    log,
+    settings: peers,
+    hostId,
+    judgeReceipt,
+  })
   opened.push(() => client.close())
   return client
 }

@@ -9,7 +9,9 @@ import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
-import { seamRoutes } from './conformance/seams.js'
+import type { CacheKeyRequest } from './conformance/seams/cache-key.js'
+import { seamRoutes } from './conformance/seams/seams.js'
+import { SwitchedOff } from './conformance/switched-off.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
@@ -21,7 +23,8 @@ import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
-import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import { Engine } from './engine/runtime/engine.js'
+import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
   configuredKey,
@@ -105,6 +108,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
+  const switchedOff = new SwitchedOff()
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const tenantVault = createTenantVaults({ host: vault, store, clock })
   const desk = createRunDesk({
@@ -144,6 +148,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
+      offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
       actors: actorsOf(ground, house),
       definitionShape,
@@ -179,7 +184,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
   const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts, trail }
   const serving = new Serving()
-  const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
+  const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
+  const routes = programs ? seamRoutes({ engine, programs, switchedOff, cacheKey }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,

@@ -12,7 +12,7 @@ import type { Answer, Registrant, ScheduleAdmin, SchedulePage, ScheduleQuery, Sc
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
-import type { Plans } from '../runtime/plans.js'
+import type { Plans } from '../plans/plans.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
 import { untimely } from './horizon.js'
