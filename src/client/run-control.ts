@@ -1,5 +1,5 @@
 import { type Connection, callJson } from './http-call.js'
-import type { Fields, ForkedRun, ForkRequest, RetriedRun } from './wire-shapes.js'
+import type { Fields, ForkedRun, ForkRequest, RetriedRun, RunStatus } from './wire-shapes.js'
 
 /** What a run can be told to do. */
 export class RunControl {
@@ -7,22 +7,22 @@ export class RunControl {
 
   /** Asks a run to end. It has ended when its log says so. */
   cancelRun(runId: string, reason?: string): Promise<{ runId: string; status: RunStatus }> {
-    return this.#ask(runId, `/cancel`, { ...(reason !== undefined && { reason }) })
+    return this.#ask(runId, '/cancel', { ...(reason !== undefined && { reason }) })
   }
 
   /** Has a run take no further step until it is resumed. */
   pauseRun(runId: string, options: { reason?: string; drainPolicy?: string } = {}): Promise<Fields> {
-    return this.#ask(runId, `:pause`, options)
+    return this.#ask(runId, ':pause', options)
   }
 
   /** Lets a paused run go on. */
   resumeRun(runId: string, reason?: string): Promise<Fields> {
-    return this.#ask(runId, `:resume`, { ...(reason !== undefined && { reason }) })
+    return this.#ask(runId, ':resume', { ...(reason !== undefined && { reason }) })
   }
 
   /** A run that shares the beginning of another: told again from its log, or going on by itself. */
   forkRun(runId: string, request: ForkRequest): Promise<ForkedRun> {
-    return this.#ask(runId, `:fork`, request)
+    return this.#ask(runId, ':fork', request)
   }
 
   /**

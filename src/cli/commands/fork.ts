@@ -96,7 +96,9 @@ function addRetry(runs: Command, { terminal, exit }: Cli): void {
       const what = retried.nodeId === undefined ? 'what it waits to try again' : `node ${retried.nodeId}`
       terminal.note(
         pc.dim(
-          retried.sourceRunId === undefined ? `tries ${what} now` : `goes on from before ${what} of ${retried.sourceRunId}`,
+          retried.sourceRunId === undefined
+            ? `tries ${what} now`
+            : `goes on from before ${what} of ${retried.sourceRunId}`,
         ),
       )
       terminal.note(pc.dim(`follow it with: assay runs follow ${retried.runId}`))

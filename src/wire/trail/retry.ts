@@ -12,7 +12,9 @@ export type RetryBody = Static<typeof RetryBody>
 export const RetryAnswer = Type.Object({
   runId: RunId,
   status: OneOf(RUN_STATUSES),
-  sourceRunId: Type.Optional(Type.Unsafe<string>({ ...RunId, description: 'The failed run, where this one goes on from it' })),
+  sourceRunId: Type.Optional(
+    Type.Unsafe<string>({ ...RunId, description: 'The failed run, where this one goes on from it' }),
+  ),
   nodeId: Type.Optional(Type.String({ description: 'What is tried again' })),
   fromSeq: Type.Optional(Type.Integer({ minimum: 0, description: 'First event that the two do not share' })),
 })
