@@ -14,7 +14,7 @@ import { schedulesOf } from '../../core/workflow/triggers.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
-import type { Plans } from '../runtime/plans.js'
+import type { Plans } from '../plans/plans.js'
 import type { RunStarter } from '../standing/run-starter.js'
 import type { Put, StreamKind } from '../standing/stream-kind.js'
 

@@ -5,17 +5,17 @@ import type { ScheduleInput } from '../../core/schedule/decide.js'
 import type { ScheduleEffect } from '../../core/schedule/effects.js'
 import type { OpenSchedule, ScheduleState } from '../../core/schedule/state.js'
 import { streamId, streamWorkflow } from '../../core/standing/stream.js'
-import { closestName } from '../../core/schema/suggest.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import { type ScheduleTrigger, schedulesOf } from '../../core/workflow/triggers.js'
+import { schedulesOf, type ScheduleTrigger } from '../../core/workflow/triggers.js'
 import { sha256OfJson } from '../../digest.js'
 import type { Answer, Registrant, ScheduleAdmin, SchedulePage, ScheduleQuery, ScheduleShown } from '../api.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
 import type { Store } from '../ports/store.js'
-import type { Plans } from '../runtime/plans.js'
+import type { Plans } from '../plans/plans.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
+import { untimely } from './horizon.js'
 import { scheduleKind } from './schedule-kind.js'
 
 export type SchedulingOptions = {
@@ -55,33 +55,12 @@ export class Schedules implements ScheduleAdmin {
   /** Why the schedules of a workflow cannot be kept here. */
   async refusalOf(tenant: string | null, { definition }: Plan): Promise<Refusal | undefined> {
     const triggers = schedulesOf(definition)
-    for (const trigger of triggers) {
-      const refusal = this.#untimely(trigger)
+    for (const { triggerId, arm } of triggers) {
+      const field = `triggers["${triggerId}"].config`
+      const refusal = untimely(this.deps, this.options.horizonMs, arm, { field, otherwise: 'validation_error' })
       if (refusal) return refusal
     }
     return triggers.length === 0 ? undefined : this.#overQuota(this.#owner(tenant), definition.id, triggers)
-  }
-
-  #untimely({ triggerId, arm: { cron, timezone, jitterMs } }: ScheduleTrigger): Refusal | undefined {
-    const { calendar, clock } = this.deps
-    const field = `triggers["${triggerId}"].config`
-    if (!calendar.hasZone(timezone)) {
-      const area = timezone.slice(0, 3).toLowerCase()
-      const near = calendar.zones().filter(name => name.slice(0, 3).toLowerCase() === area)
-      const close = closestName(timezone, near)
-      const hint = close === undefined ? 'give one such as Europe/Berlin or UTC' : `did you mean ${close}?`
-      const message = `${field}.timezone is "${timezone}", and that is no time zone that this host knows; ${hint}`
-      return refuse('validation_error', message, { field: `${field}.timezone` })
-    }
-    const now = clock.now()
-    const { next } = calendar.ticks({ cron, timezone }, { after: now, until: now, latest: 1 })
-    const { horizonMs } = this.options
-    if (next !== null && next + jitterMs <= now + horizonMs) return undefined
-    const days = horizonMs / 86_400_000
-    const first =
-      next === null ? 'matches no time within ten years' : `first matches at ${new Date(next).toISOString()}`
-    const message = `${field}.cron is "${cron}", which ${first}; this host plans ${days} days ahead (scheduling.horizonDays), so give it a time that comes sooner`
-    return refuse('schedule_horizon_exceeded', message, { field: `${field}.cron`, horizonDays: days })
   }
 
   async #overQuota(tenant: string, workflowId: string, triggers: readonly ScheduleTrigger[]) {
