@@ -29,6 +29,7 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
+import { createPredicates } from './standards/predicates.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -129,6 +130,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
   const inspector = inspectorFor(config, ground)
+  const predicates = createPredicates({ inspector, clock, log })
   const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
@@ -143,6 +145,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       definitionShape,
       announcer: webhooks,
       calendar,
+      predicates,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -156,7 +159,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     engineOptions(config, parts.unbounded),
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft }
+  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, predicates, filesLeft }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)

@@ -10,7 +10,7 @@ import { type Rig, register } from './engine-rig.js'
 import { boundGate } from './gates.js'
 import { AGENT, answered } from './invocations.js'
 import { settled } from './manual-clock.js'
-import { inspectorDouble, standardsDouble } from './verification.js'
+import { inspectorDouble, predicatesDouble, standardsDouble } from './verification.js'
 import type { Sketch } from './workflow.js'
 
 /** What the verifiers of a goal's judge say, one judgement after the other; the last one stays. */
@@ -80,11 +80,12 @@ export function goalsOn(
   store = own,
   calendar = NO_CALENDAR,
   inspector = inspectorDouble(),
+  predicates = predicatesDouble(),
 ): GoalAdmin {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const filesLeft = () => async () => ({ is: 'unknown', why: 'nobody has files here' }) as const
   const standards = goalStandards()
-  return createGoals(engine.ground, { store, clock, ids, log, standards, calendar, inspector, filesLeft })
+  return createGoals(engine.ground, { store, clock, ids, log, standards, calendar, inspector, predicates, filesLeft })
 }
 
 /** A host with goals on the rig's store. */
@@ -104,7 +105,7 @@ export async function goalHost(
 ): Promise<GoalHost> {
   const engine = await rig.host({ agents: judgingAgents(verdicts, result), standards: goalStandards(), ...given })
   if (workflow) await register(engine, workflow)
-  return { engine, goals: goalsOn(rig, engine, given.store, calendar, given.inspector) }
+  return { engine, goals: goalsOn(rig, engine, given.store, calendar, given.inspector, given.predicates) }
 }
 
 export type GoalHost = { readonly engine: Engine; readonly goals: GoalAdmin }

@@ -33,7 +33,7 @@ import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
 import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
-import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
+import { inspectorDouble, predicatesDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
@@ -221,6 +221,7 @@ const newEngine = (
       }),
       standards: gates,
       inspector: inspectorDouble(),
+      predicates: predicatesDouble(),
       records: recordsDouble(),
     },
     {

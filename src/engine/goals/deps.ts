@@ -1,7 +1,7 @@
-import type { ArmEffect } from '../../core/arm/effects.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Log } from '../ports/log.js'
+import type { Predicates } from '../ports/predicates.js'
 import type { Store } from '../ports/store.js'
 import type { FileLookup, Inspector, Standards } from '../ports/verification.js'
 import type { StreamGround } from '../standing/standing.js'
@@ -18,15 +18,5 @@ export type GoalDeps = Pick<StreamGround, 'starter' | 'runs' | 'cache'> & {
   readonly inspector: Inspector
   /** The workspace as a run has left it. */
   readonly filesLeft: (tenant: string, runId: string) => FileLookup
-  /** What predicates of arms look at; undefined where there are none here. */
-  readonly predicates?: Predicates
-}
-
-/** Asks what a heartbeat or a commitment wants to know. */
-export type Predicates = {
-  holds(
-    tenant: string,
-    predicate: Extract<ArmEffect, { kind: 'ask-predicate' }>['predicate'],
-    maxRuntimeMs: number,
-  ): Promise<boolean>
+  readonly predicates: Predicates
 }

@@ -25,6 +25,7 @@ import { PeerTries } from '../effects/peer-tries.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
 import type { Calendar } from '../ports/calendar.js'
+import type { Predicates } from '../ports/predicates.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
@@ -72,6 +73,8 @@ export type EngineDeps = {
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
   readonly calendar: Calendar
+  /** What heartbeats look at. */
+  readonly predicates: Predicates
   readonly agents: Agents
   /** For replays to compare with; without it they are told as they were. */
   readonly today?: Today
