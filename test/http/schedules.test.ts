@@ -159,7 +159,7 @@ describe('schedules over HTTP', () => {
       workflow('react', [node('only', 'core.noop')], { triggers: [{ ...triggers[0], config: {} }] }),
     )
     expect([refused.status, refused.json.message]).toEqual([
-      422,
+      400,
       expect.stringContaining('intervalSeconds is required'),
     ])
   })
