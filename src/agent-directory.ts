@@ -11,5 +11,6 @@ export const directoryOf = ({ catalog, tools }: AgentHouse): AgentDirectory => (
     return agent && renderAgent(agent)
   },
   toolsLacking: async (toolIds, signal) => new Set((await tools.lacking(toolIds, signal)).map(({ toolId }) => toolId)),
+  toolServers: signal => tools.servers(signal),
   tools: async signal => (await tools.catalogue(signal)).map(describe),
 })

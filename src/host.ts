@@ -18,6 +18,7 @@ import { filesSeen } from './engine/journal/sight.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
+import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
@@ -171,7 +172,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
   const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
-  const edge = { ...access, audit, receipts, webhooks, standards, verdicts }
+  const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts }
   const serving = new Serving()
   const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)

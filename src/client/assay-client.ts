@@ -3,6 +3,7 @@ import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
 import { ScheduleClient } from './schedule-client.js'
 import { ReceiptClient } from './receipt-client.js'
+import { TranscriptClient } from './transcript-client.js'
 import type {
   AgentInfo,
   AgentList,
@@ -67,12 +68,15 @@ export class AssayClient {
   readonly workspace: WorkspaceClient
   /** Signed statements of how runs have ended. */
   readonly receipts: ReceiptClient
+  /** The words of agents. */
+  readonly transcripts: TranscriptClient
 
   constructor(readonly connection: Connection) {
     this.memory = new MemoryClient(connection)
     this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
     this.receipts = new ReceiptClient(connection)
+    this.transcripts = new TranscriptClient(connection)
   }
 
   /** What this host is and can do, as the protocol has every host say it. */

@@ -13,6 +13,7 @@ export type {
 } from './journal-client.js'
 export type { ScheduleClient } from './schedule-client.js'
 export type { ReceiptClient } from './receipt-client.js'
+export type { TranscriptClient } from './transcript-client.js'
 export type {
   AgentInfo,
   AgentList,
@@ -62,12 +63,14 @@ export type {
   Tenant,
   ToolInfo,
   ToolList,
+  ToolServers,
   VerdictList,
   Verification,
   VerificationList,
   WebhookCreated,
   WebhookDeliveries,
   WebhookList,
+  Transcript,
   WithheldList,
   WorkflowCheck,
   WorkflowInfo,

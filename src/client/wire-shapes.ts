@@ -30,7 +30,8 @@ import type {
 import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/schedule.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
-import type { ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { ListToolServersAnswer, ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { TranscriptAnswer } from '../wire/trail/transcript.js'
 import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
 import type {
   CreateWebhookAnswer,
@@ -145,6 +146,12 @@ export type WithheldList = Static<typeof WithheldAnswer>
 export type VerificationRow = VerificationList['verifications'][number]
 /** One judgement of a gate, with votes, evidence and findings. */
 export type Verification = VerificationAnswer
+
+/** What agents of a run were told and have said. */
+export type Transcript = Static<typeof TranscriptAnswer>
+
+/** MCP servers as they are now. */
+export type ToolServers = Static<typeof ListToolServersAnswer>
 
 /** How good the judges of a gate have been. */
 export type Calibration = CalibrationAnswer

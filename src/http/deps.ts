@@ -7,9 +7,10 @@ import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RunIndex } from '../engine/ports/run-index.js'
+import type { Transcripts } from '../engine/queries/transcript.js'
 import type { TurnTaking } from '../timing/turns.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
-import type { ToolDescriptor } from '../wire/tools.js'
+import type { ToolDescriptor, ToolServerDoc } from '../wire/tools.js'
 import type { KeyCache } from './auth/key-cache.js'
 import type { HttpConfig } from './config.js'
 import type { Idempotency, KeptResponses } from './idempotency.js'
@@ -30,6 +31,7 @@ export type AppDeps = {
   readonly standards: StandardsAdmin
   readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
+  readonly transcripts: Transcripts
   readonly agents: AgentDirectory
   readonly memory: MemoryAdmin
   readonly workspace: WorkspaceAdmin
@@ -60,6 +62,8 @@ export interface AgentDirectory {
   toolsLacking(toolIds: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>>
   /** Those of servers that cannot be reached now are left out. */
   tools(signal: AbortSignal): Promise<readonly ToolDescriptor[]>
+  /** How the configured ones are doing, and what they wrote last. */
+  toolServers(signal: AbortSignal): Promise<readonly ToolServerDoc[]>
 }
 
 /** What route handlers share within one app. */

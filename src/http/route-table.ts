@@ -21,6 +21,7 @@ import { forkRoutes } from './routes/runs/fork.js'
 import { receiptRoutes } from './routes/runs/receipt.js'
 import { runControlRoutes } from './routes/runs/run-control.js'
 import { runRoutes } from './routes/runs/runs.js'
+import { transcriptRoutes } from './routes/runs/transcript.js'
 import { verificationRoutes } from './routes/runs/verifications.js'
 import { withheldRoutes } from './routes/runs/withheld.js'
 import { agentRoutes } from './routes/work/agents.js'
@@ -57,6 +58,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...artifactRoutes(edge),
     ...verificationRoutes(edge),
     ...withheldRoutes(edge),
+    ...transcriptRoutes(edge),
     ...receiptRoutes(edge),
     ...memoryRoutes(edge),
     ...workspaceRoutes(edge),

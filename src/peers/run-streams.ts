@@ -94,8 +94,11 @@ export class RunStreams {
     let wait = FIRST_PAUSE_MS
     while (!run.stop.signal.aborted && run.wantedUntil > clock.monotonic()) {
       const outcome = await this.#connect(run)
-      if (outcome === 'heard') wait = FIRST_PAUSE_MS
-      else wait = outcome === 'over' ? LONGEST_PAUSE_MS : Math.min(wait * 2, LONGEST_PAUSE_MS)
+      if (outcome === 'heard') {
+        wait = FIRST_PAUSE_MS
+        // Whoever hangs up may be gone: that is found out by asking, and at once.
+        this.#tell(run)
+      } else wait = outcome === 'over' ? LONGEST_PAUSE_MS : Math.min(wait * 2, LONGEST_PAUSE_MS)
       await sleep(clock, wait, run.stop.signal)
     }
     if (this.#runs.get(run.url.href) === run) this.#forget(run)

@@ -16,6 +16,7 @@ function slowChecker() {
   const schemas: SchemaChecker = {
     inspect: async () => undefined,
     check: () => new Promise(resolve => ends.push(() => resolve(undefined))),
+    violation: async () => undefined,
     close: async () => undefined,
   }
   return { schemas, ends }
@@ -70,6 +71,7 @@ test('a probe that breaks has found nothing out; others go on, and no word of th
       broken += 1
       throw new TypeError('my secret words')
     },
+    violation: async () => undefined,
     close: async () => undefined,
   }
   rig = inspectorRig({ schemas })

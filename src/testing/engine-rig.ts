@@ -79,6 +79,7 @@ export const DESK_SETTINGS: DeskSettings = {
 const NO_SCHEMAS: SchemaChecker = {
   inspect: async () => undefined,
   check: async () => undefined,
+  violation: async () => undefined,
   close: async () => undefined,
 }
 

@@ -1,18 +1,19 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
+import type { Violation } from '../engine/ports/schema-checker.js'
 
 const MAX_LENGTH = 300
 
-/** One sentence about why a value does not conform: where, and what must be different. */
-export function explainProblems(errors: readonly ErrorObject[] | null | undefined): string {
+/** Why a value does not conform: one sentence, and apart from it where, as steps from the root, and what is demanded there. */
+export function explainProblems(errors: readonly ErrorObject[] | null | undefined): Violation {
   // Without allErrors the last error is the outermost: for anyOf the alternatives come first, then anyOf itself.
   const error = errors?.at(-1)
-  if (error === undefined) return 'the value does not conform'
-  return clipText(`${place(error.instancePath)} ${demand(error)}`)
+  if (error === undefined) return { problem: 'the value does not conform', steps: [], rule: 'must conform' }
+  const steps = error.instancePath.split('/').slice(1).map(unescaped)
+  const rule = demand(error)
+  return { problem: clipText(`${place(steps)} ${rule}`), steps, rule: clipText(rule) }
 }
 
-/** `/steps/0/name` → `steps.0.name`. */
-const place = (pointer: string): string =>
-  pointer === '' ? 'the value' : pointer.slice(1).split('/').map(unescaped).join('.')
+const place = (steps: readonly string[]): string => (steps.length === 0 ? 'the value' : steps.join('.'))
 
 const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
 

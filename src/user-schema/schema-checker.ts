@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../core/json.js'
-import type { SchemaChecker } from '../engine/ports/schema-checker.js'
+import type { SchemaChecker, Violation } from '../engine/ports/schema-checker.js'
 import type { QueueLoad } from '../timing/fair-queue.js'
 import { type WeightOf, WorkerPool } from '../workers/pool.js'
 import type { Job, JobAnswer } from './job.js'
@@ -25,6 +25,18 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
   const pool = { file: WORKER_FILE, size: workers, timeoutMs, name: 'schema checker', ...more }
   const desk = new WorkerPool<Job, JobAnswer>(pool)
   const read = schemaReader()
+  async function violation(schema: JsonObject, value: Json, tenant: string | null): Promise<Violation | undefined> {
+    const { text, problem } = read(schema)
+    if (problem !== undefined) return whole(`the schema ${problem}`)
+    const rendered = render(value)
+    if (rendered === undefined) return whole('the value is nested too deeply')
+    const outcome = await desk.run({ schema: text, value: rendered }, text, tenant)
+    if (outcome.kind === 'killed') return whole(`the schema or the value ${TOO_MUCH} to check`)
+    if (outcome.kind === 'bad-schema') return whole(`the schema ${outcome.problem}`)
+    if (outcome.kind === 'conforms') return undefined
+    const { kind: _, ...found } = outcome
+    return found
+  }
   return {
     async inspect(schema, tenant) {
       const { text, problem } = read(schema)
@@ -33,22 +45,17 @@ export function createSchemaChecker(options: SchemaCheckerOptions = {}): SchemaC
       if (outcome.kind === 'killed') return `${TOO_MUCH} to compile`
       return outcome.kind === 'bad-schema' ? outcome.problem : undefined
     },
-    async check(schema, value, tenant) {
-      const { text, problem } = read(schema)
-      if (problem !== undefined) return `the schema ${problem}`
-      const rendered = render(value)
-      if (rendered === undefined) return 'the value is nested too deeply'
-      const outcome = await desk.run({ schema: text, value: rendered }, text, tenant)
-      if (outcome.kind === 'killed') return `the schema or the value ${TOO_MUCH} to check`
-      if (outcome.kind === 'bad-schema') return `the schema ${outcome.problem}`
-      return outcome.kind === 'bad-value' ? outcome.problem : undefined
-    },
+    check: async (schema, value, tenant) => (await violation(schema, value, tenant))?.problem,
+    violation,
     get load() {
       return desk.load
     },
     close: () => desk.close(),
   }
 }
+
+/** What no single place of the value is to blame for. */
+const whole = (problem: string): Violation => ({ problem, steps: [], rule: problem })
 
 type ReadSchema = { readonly text: string; readonly problem: string | undefined }
 

@@ -37,7 +37,7 @@ function answer(job: Job): JobAnswer {
   try {
     return validate(JSON.parse(job.value))
       ? { kind: 'conforms' }
-      : { kind: 'bad-value', problem: explainProblems(validate.errors) }
+      : { kind: 'bad-value', ...explainProblems(validate.errors) }
   } catch (error) {
     return { kind: 'bad-schema', problem: clipText(`cannot be applied to the value: ${reason(error)}`) }
   }

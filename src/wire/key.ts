@@ -22,6 +22,8 @@ export const SCOPES = [
   'memory:read',
   /** To have one forgotten, or merged with others. */
   'memory:forget',
+  /** What agents were told and have said, with the arguments and results of their tools. */
+  'transcripts:read',
   'workflows:write',
   'keys:manage',
   /** With approvals:respond: votes in the name of others, and links for others, such as a front end takes them in. */

@@ -25,3 +25,24 @@ export const ToolDescriptor = Type.Object(
 export type ToolDescriptor = Static<typeof ToolDescriptor>
 
 export const ListToolsAnswer = Type.Object({ tools: Type.Array(ToolDescriptor), total: Type.Integer({ minimum: 0 }) })
+
+const ToolServerDoc = Type.Object(
+  {
+    name: Type.String(),
+    transport: OneOf(['stdio', 'http']),
+    problem: Type.Optional(Type.String({ description: 'Why it cannot be used now' })),
+    stderr: Type.Optional(
+      Type.Object(
+        {
+          bytes: Type.Integer({ minimum: 0, description: 'How much it has written there' }),
+          tail: Type.String({ description: 'The end of it, without secrets, between marks: it is untrusted' }),
+        },
+        closed,
+      ),
+    ),
+  },
+  closed,
+)
+export type ToolServerDoc = Static<typeof ToolServerDoc>
+
+export const ListToolServersAnswer = Type.Object({ servers: Type.Array(ToolServerDoc) })

@@ -46,6 +46,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/queries/artifacts.ts',
       'engine/queries/shown-hash.ts',
       'engine/queries/steps.ts',
+      'engine/queries/transcript.ts',
       'engine/queries/verifications.ts',
       'engine/queries/withheld.ts',
       'peers/causation.ts',

@@ -15,6 +15,7 @@ export function directoryOf(agentIds: readonly string[], toolIds: readonly strin
   return {
     list: () => agents,
     get: agentId => agents.find(agent => agent.agentId === agentId),
+    toolServers: async () => [],
     toolsLacking: async () => new Set(),
     tools: async () => toolIds.map(toolId => ({ toolId, source: 'mcp', safetyTier: 'read', description: toolId })),
   }

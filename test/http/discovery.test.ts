@@ -174,6 +174,7 @@ describe('discovery (contract core §1)', () => {
       get: () => undefined,
       toolsLacking: async () => new Set<string>(),
       tools: async () => [],
+      toolServers: async () => [],
     }
     const empty = await startHttp({ deps: { agents: directory } })
     const claims = async () => (await empty.call(null, { url: '/.well-known/openwop' })).json.agents

@@ -18,6 +18,7 @@ import type { Log } from '../../src/engine/ports/log.js'
 import type { Performer } from '../../src/engine/ports/performer.js'
 import type { SchemaChecker } from '../../src/engine/ports/schema-checker.js'
 import type { Standards } from '../../src/engine/ports/verification.js'
+import { createTranscripts } from '../../src/engine/queries/transcript.js'
 import { readVerdictIn } from '../../src/engine/queries/verdicts.js'
 import { Engine } from '../../src/engine/runtime/engine.js'
 import { createApp } from '../../src/http/app.js'
@@ -51,6 +52,7 @@ export const KEYS = {
   tester: { account: 'acme', scopes: TENANT_SCOPES, test: true },
   operator: { account: 'ops', scopes: SCOPES, test: false },
   reader: { account: 'acme', scopes: ['runs:read'], test: false },
+  listener: { account: 'acme', scopes: ['runs:read', 'transcripts:read'], test: false },
   approver: { account: 'acme', scopes: ['runs:read', 'approvals:respond'], test: false },
   starter: { account: 'acme', scopes: ['runs:create'], test: false },
   canceller: { account: 'acme', scopes: ['runs:cancel'], test: false },
@@ -151,7 +153,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const journal = { ...parts, plans: () => real.plans }
   const memory = createMemoryDesk(journal, config.memory)
   const workspace = createWorkspaceDesk({ ...journal, usage: store, quotas: config.quotas }, config.workspace)
-  const kept = { memory, workspace, stream: store }
+  const transcripts = createTranscripts({ engine, store, vault: glassVault, redact: secrets.redact.json })
+  const kept = { memory, workspace, stream: store, transcripts }
   const deps = {
     engine,
     keys: store,

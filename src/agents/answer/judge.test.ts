@@ -14,6 +14,10 @@ await secrets.resolve({ env: 'S' })
 const schemas: SchemaChecker = {
   inspect: async () => undefined,
   check: async (_, value) => (JSON.stringify(value).includes('wrong') ? 'it is wrong' : undefined),
+  violation: async (_, value) =>
+    JSON.stringify(value).includes('wrong')
+      ? { problem: 'it is wrong', steps: ['a'], rule: 'must be right' }
+      : undefined,
   close: async () => undefined,
 }
 
@@ -63,6 +67,23 @@ describe('answers', () => {
     expect(contents.problem).toContain(problem)
     // R-LIVE-33: the log is told that it is wrong; what is wrong may quote it.
     expect(JSON.stringify(told)).not.toContain(problem)
+  })
+
+  test.each<[string, { field: string; rule?: string | RegExp; value: string }]>([
+    ['{"confidence": 1}', { field: 'answer', rule: 'must have the property "result"', value: '{"confidence":1}' }],
+    ['{"result": {}, "confidence": 7}', { field: 'answer.confidence', rule: /from 0 to 1/, value: '7' }],
+    ['{"result": {"a": "wrong"}, "confidence": 1}', { field: 'result.a', rule: 'must be right', value: '"wrong"' }],
+    [`{"result": {"a": "wrong ${SECRET}"}, "confidence": 1}`, { field: 'result.a', value: '"wrong [REDACTED:S]"' }],
+  ])('R-LIVE-11: of %s is kept which field breaks which rule, and what stands there', async (text, { rule, ...at }) => {
+    const { contents, told } = await judged({ text }, wrapped)
+    expect(contents.violation).toMatchObject(at)
+    if (rule !== undefined) expect(contents.violation?.rule).toMatch(rule)
+    expect(JSON.stringify(told)).not.toMatch(/wrong|right/)
+  })
+
+  test('R-LIVE-11: what stands there is cut, not kept whole', async () => {
+    const text = JSON.stringify({ result: { a: `wrong${'x'.repeat(5_000)}` }, confidence: 1 })
+    expect((await judged({ text }, wrapped)).contents.violation?.value.length).toBeLessThan(1_010)
   })
 
   test('a schema without a wrapper is that of the whole answer', async () => {
@@ -124,6 +145,7 @@ describe('tool calls', () => {
     expect(call?.problem).toBe(problem && 'the arguments do not fit')
     if (problem === undefined) expect(contents.calls[0]).not.toHaveProperty('problem')
     else expect(contents.calls[0]?.problem).toMatch(problem)
+    expect(contents.calls[0]?.violation === undefined).toBe(problem === undefined)
   })
 
   test.each(['A_b', 'a_b ', 'a:b', 'a_b\u0000', 'а_b', '', 'constructor', '__proto__', 'toString'])(

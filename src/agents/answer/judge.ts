@@ -2,10 +2,11 @@ import type { ModelReply, ModelSaid } from '../../core/invocation/brief.js'
 import { MAX_CALLS_AT_ONCE } from '../../core/invocation/model-call.js'
 import type { Json } from '../../core/json.js'
 import { summaryOf } from '../../core/reasoning.js'
-import type { ModelCallContents, ModelCallRequest } from '../../engine/ports/agents.js'
+import type { BrokenRule, ModelCallContents, ModelCallRequest } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Redactor, Secrets } from '../../secrets/secrets.js'
 import { tokenBound } from '../token-bound.js'
+import { keptRule } from './broken-rule.js'
 import { cleanText } from './clean.js'
 import { readAnswer } from './read-answer.js'
 import { type ReadCall, readCalls } from './read-calls.js'
@@ -28,7 +29,7 @@ export async function judgeReply(
   const { redact } = secrets
   const text = redact.text(cleanText(spoken.text))
   const carry = spoken.carry === undefined ? undefined : redact.json(spoken.carry)
-  const tell = (said: ModelSaid, calls: readonly ReadCall[] = [], reasons = ''): JudgedReply => {
+  const tell = (said: ModelSaid, calls: readonly ReadCall[] = [], reasons = '', broken?: BrokenRule): JudgedReply => {
     const kept = calls.map(call => call.kept)
     const problem = said.kind === 'unusable' ? redact.text(said.problem) : undefined
     const reasoning = shown(redact.text(cleanText(spoken.reasoning || reasons)), verbosity)
@@ -43,6 +44,7 @@ export async function judgeReply(
         text,
         calls: kept,
         ...(problem === undefined ? undefined : { problem }),
+        ...(broken === undefined ? undefined : { violation: keptRule(broken, redact) }),
         ...(carry === undefined ? undefined : { carry }),
       },
     }
@@ -56,8 +58,8 @@ export async function judgeReply(
     const calls = await readCalls(spoken.calls, brief, { schemas, redact, tenant })
     return tell({ kind: 'tools', calls: calls.map(call => call.wanted) }, calls)
   }
-  const { said, reasoning } = await readAnswer(spoken.text, brief, { schemas, tenant })
-  return tell(said, [], reasoning)
+  const { said, reasoning, broken } = await readAnswer(spoken.text, brief, { schemas, tenant })
+  return tell(said, [], reasoning, broken)
 }
 
 /** R-ENV-5: what was checked is redacted afterwards, and before anybody sees it. Calls have been redacted one by one. */

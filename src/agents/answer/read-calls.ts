@@ -5,6 +5,7 @@ import { sha256OfJson } from '../../digest.js'
 import type { BriefContents, ModelCallContents } from '../../engine/ports/agents.js'
 import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Redactor } from '../../secrets/secrets.js'
+import { brokenRule, keptRule } from './broken-rule.js'
 import { cleanJson, cleanText } from './clean.js'
 import { isDeeperThan } from './find-json.js'
 import type { SpokenCall } from './spoken.js'
@@ -41,12 +42,12 @@ async function readCall(
   const tool = brief.tools.find(one => one.name === name)
   const given = argumentsOf(input)
   const args = redact.json('args' in given ? given.args : {})
-  const problem =
+  const found =
     'problem' in given
-      ? given.problem
-      : tool === undefined
-        ? undefined
-        : await schemas.check(tool.inputSchema, args, tenant)
+      ? { problem: given.problem, steps: [], rule: given.problem }
+      : tool && (await schemas.violation(tool.inputSchema, args, tenant))
+  const problem = found?.problem
+  const at = 'args' in given ? args : cleanText(input)
   return {
     wanted: {
       ...(tool === undefined ? undefined : { toolId: tool.toolId }),
@@ -59,7 +60,12 @@ async function readCall(
       name: plainName(name),
       ...(tool === undefined ? undefined : { toolId: tool.toolId }),
       args,
-      ...(problem === undefined ? undefined : { problem: redact.text(cleanText(problem)) }),
+      ...(found === undefined
+        ? undefined
+        : {
+            problem: redact.text(cleanText(found.problem)),
+            violation: keptRule(brokenRule(found, at, 'arguments'), redact),
+          }),
     },
   }
 }

@@ -10,6 +10,7 @@ import { type Catalog, createCatalog } from './catalog.js'
 const schemas: SchemaChecker = {
   inspect: async () => undefined,
   check: async () => undefined,
+  violation: async () => undefined,
   close: async () => undefined,
 }
 

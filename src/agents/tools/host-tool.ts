@@ -70,5 +70,16 @@ export interface ToolSource {
   /** All its tools by id; undefined when they cannot be had now. */
   tools(signal: AbortSignal): Promise<ReadonlyMap<string, Tool> | undefined>
   problems(): readonly string[]
+  /** Of a server outside this host: how it is doing. */
+  server?(): ToolServer
   close(): Promise<void>
+}
+
+/** `stderr`: how much it has written there, and the end of that, redacted and fenced. */
+export type ToolServer = {
+  readonly name: string
+  readonly transport: 'stdio' | 'http'
+  /** Why it cannot be used now. */
+  readonly problem?: string
+  readonly stderr?: { readonly bytes: number; readonly tail: string }
 }

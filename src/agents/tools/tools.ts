@@ -8,7 +8,7 @@ import type { SchemaChecker } from '../../engine/ports/schema-checker.js'
 import type { Secrets } from '../../secrets/secrets.js'
 import type { ToolSettings } from '../settings.js'
 import { createBuiltins } from './builtin/builtins.js'
-import type { HostTool, Tool, ToolSource } from './host-tool.js'
+import type { HostTool, Tool, ToolServer, ToolSource } from './host-tool.js'
 import { loadLocalTools } from './local/local-tools.js'
 import { createRateLimit } from './rate-limit.js'
 import { type Used, useTool } from './use.js'
@@ -53,6 +53,8 @@ export interface Tools {
   reload(): Promise<void>
   /** What the operator should know: servers that cannot be reached, modules and settings that are no good. */
   problems(): readonly string[]
+  /** The servers that are configured, each asked for its tools first, so that its state is of now. */
+  servers(signal: AbortSignal): Promise<readonly ToolServer[]>
   close(): Promise<void>
 }
 
@@ -107,6 +109,10 @@ export async function createTools(deps: ToolDeps): Promise<Tools> {
     },
     use: ask => useTool({ ...deps, rateLimit, find }, ask),
     problems: () => sources.flatMap(source => source.problems()),
+    async servers(signal) {
+      await Promise.all(servers.map(source => source.tools(signal)))
+      return servers.flatMap(source => source.server?.() ?? [])
+    },
     async close() {
       await Promise.all(sources.map(source => source.close()))
     },

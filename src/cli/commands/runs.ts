@@ -28,6 +28,7 @@ import { addForks } from './fork.js'
 import { addRunFiles } from './journal/run-files.js'
 import { wholeNumber } from './options.js'
 import { addReceipt } from './audit/receipt.js'
+import { addTranscript } from './transcript.js'
 import { addWithheld } from './withheld.js'
 
 export function addRuns(program: Command, cli: Cli): void {
@@ -36,6 +37,7 @@ export function addRuns(program: Command, cli: Cli): void {
   addAncestry(runs, cli)
   addFindings(runs, cli)
   addWithheld(runs, cli)
+  addTranscript(runs, cli)
   addReceipt(runs, cli)
   addRunFiles(runs, cli)
   addLogs(runs, cli)

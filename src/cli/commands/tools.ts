@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Cli } from '../cli.js'
-import { printJson, printTable } from '../terminal/terminal.js'
+import { printable, printJson, printTable } from '../terminal/terminal.js'
 import { connect, type GlobalOptions } from './connect.js'
 
 export function addTools(program: Command, { terminal }: Cli): void {
@@ -21,6 +21,21 @@ export function addTools(program: Command, { terminal }: Cli): void {
         firstLine(description),
       ])
       printTable(terminal, ['TOOL', 'FROM', 'MAY', 'NEEDS', 'ABOUT'], rows)
+    })
+
+  tools
+    .command('servers')
+    .description('MCP servers, and the end of what they wrote to stderr; needs transcripts:read and tenants:manage')
+    .action(async (_options, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>()
+      const answer = await (await connect(options)).transcripts.toolServers()
+      if (options.json) return printJson(terminal, answer)
+      if (answer.servers.length === 0) terminal.note('no MCP server is configured; see docs/guides/tools.md')
+      for (const { name, transport, problem = 'can be used', stderr } of answer.servers) {
+        terminal.out(printable(`${name} (${transport}): ${problem}`))
+        const lines = stderr === undefined ? [] : stderr.tail.trimEnd().split('\n')
+        for (const line of lines) terminal.out(printable(`    ${line}`))
+      }
     })
 
   tools

@@ -115,6 +115,20 @@ describe('a goal', () => {
     expect(await ranOnce(host, goalId)).toBeUndefined()
   })
 
+  test('R-GOAL-18: a deadline that came while no host was there is met by the next one, also where somebody reads first', async () => {
+    const rig = engineRig()
+    const first = await goalHost(rig, ['fail'], { workflow: step })
+    const { goalId } = await made(first, { bounds: { runTimeoutMs: 60_000 } })
+    await rig.clock.advance(50_000)
+    await first.engine.stop(0)
+    await rig.clock.advance(20_000)
+    const next = await goalHost(rig, ['fail'])
+    expect(await stateOf(next, goalId)).toMatchObject({ phase: 'open', mode: { is: 'active' } })
+    await rig.clock.advance(2_000)
+    await settled()
+    expect(await stateOf(next, goalId)).toMatchObject({ phase: 'ended', mode: { final: 'bound-exceeded' } })
+  })
+
   test('R-GOAL-5: a bound of nothing closes it at once', async () => {
     const rig = engineRig()
     const host = await goalHost(rig, ['pass'], { workflow: step })

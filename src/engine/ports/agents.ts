@@ -154,12 +154,17 @@ export type ModelCallContents = {
     readonly args: Json
     /** Why the arguments do not fit. It may quote them, so the log says only that they do not. */
     readonly problem?: string
+    readonly violation?: BrokenRule
   }[]
   /** What to mend in an answer that cannot be used; kept here for the same reason. */
   readonly problem?: string
+  readonly violation?: BrokenRule
   /** What the provider wants to see again with the next request, such as signed reasoning. */
   readonly carry?: Json
 }
+
+/** Where a reply or its arguments break which rule of their schema, and what stands there, as JSON, cut. */
+export type BrokenRule = { readonly field: string; readonly rule: string; readonly value: string }
 
 export type ToolCallRequest = {
   readonly tenant: string

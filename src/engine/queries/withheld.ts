@@ -57,7 +57,11 @@ export async function withheldIn(
   return found
 }
 
-async function* eventsFrom(engine: Source, { tenant, runId }: InspectedRun, from: number): AsyncGenerator<StoredEvent> {
+async function* eventsFrom(
+  engine: Pick<RunEngine, 'readEvents'>,
+  { tenant, runId }: InspectedRun,
+  from: number,
+): AsyncGenerator<StoredEvent> {
   for (let at = from; ; at += PAGE) {
     const events = (await engine.readEvents(tenant, runId, at, PAGE)) ?? []
     yield* events
@@ -116,7 +120,7 @@ const KEPT: { readonly [type: string]: string } = {
 }
 
 /** Every value that was ever sensitive in this run, and the questions of which something is withheld. */
-async function sensitiveIn(engine: Source, view: InspectedRun) {
+export async function sensitiveIn(engine: Pick<RunEngine, 'readEvents'>, view: InspectedRun) {
   const { state } = view
   const values: { [name: string]: Json } = {}
   const keep = (value: Json | undefined) => {

@@ -199,6 +199,7 @@ describe('an answer', () => {
         seen.push(value)
         return 'must be something else'
       },
+      violation: async () => undefined,
       close: async () => undefined,
     }
     const engine = await rig.host({ schemas })

@@ -90,13 +90,17 @@ export class StreamDriver<State extends StreamState, Input extends StreamInput, 
     const rests = (this.#resting.get(runId) ?? 0) > now
     if (!slot || !loaded || loaded.epoch === null) return rests
     if (streamLength(loaded.state) < length) return false
+    // Whoever only read the stream has loaded it without telling it that its time has come.
+    if (this.writer.kind.timer(loaded.state) <= now && !rests) return false
     this.#note(runId, loaded.state)
     return this.#owed(loaded.state).every(effect => (effect.watches ? rests : slot.inFlight.has(effect.key)))
   }
 
   #rest(streamId: string, state: State): void {
-    const recheck = this.context.clock.now() + CHILD_RECHECK_MS
-    this.#resting.set(streamId, Math.min(recheck, this.writer.kind.timer(state)))
+    const now = this.context.clock.now()
+    const timer = this.writer.kind.timer(state)
+    const recheck = now + CHILD_RECHECK_MS
+    this.#resting.set(streamId, timer > now ? Math.min(recheck, timer) : recheck)
   }
 
   /** A time that has come was told of when the stream was looked at. */

@@ -25,12 +25,12 @@ export const verdictRules: readonly Rule[] = [
     id: 'L24',
     title: 'A verdict is over a result that is there: a decision of an agent, a child of this run, or a call of a tool',
     source: 'agents §11.1',
-    checks: eachRun((run, say) => {
+    checks: eachRun((run, say, { input }) => {
       for (const event of run.events) {
         const { type, payload } = event
         if (type !== VERIFIED && type !== STAGED) continue
-        // What another host has done is not in this log.
-        if (payload.causationHostId !== undefined) continue
+        // Elsewhere a result may be judged that another host has; what is judged here was brought here.
+        if (input.dialect === 'openwop' && payload.causationHostId !== undefined) continue
         const target = type === VERIFIED ? payload.target : payload.targetRef
         if (subjectsBefore(run, event, target).length === 0) say(`there is no ${show(target)}`, event)
       }
@@ -39,17 +39,14 @@ export const verdictRules: readonly Rule[] = [
   {
     id: 'L24a',
     title:
-      'A result is judged, and the verdict told, because of the event that brought it; a verdict over a decision is told before the invocation that made it ends',
-    source: 'agents R-VERIFY-23, §29 A14',
+      'A result is judged, and the verdict told, because of the event that brought it, or, of what a peer brought, of the end of the run there; a verdict over a decision is told before the invocation that made it ends',
+    source: 'agents R-VERIFY-23, R-XHOST-2, §29 A14',
     assayOnly: true,
     checks: eachRun((run, say) => {
       for (const { started, target, verdicts, point } of verificationAttemptsOf(run)) {
         for (const event of [started, ...verdicts]) {
-          // What a peer brought came to be there (L3c).
-          if (event.type === VERIFIED && isPeerRun(target)) continue
-          const cause = eventsById(run).get(causeOf(event) ?? '')
-          if (cause === undefined || !subjectsBefore(run, event, target).includes(cause))
-            say(`caused by ${cause?.type ?? 'nothing'}, not by what brought ${show(target)}`, event)
+          const problem = causeProblem(run, event, target)
+          if (problem !== undefined) say(problem, event)
           if ((point === 'node' || point === 'tool') && invocationOf(run, event) === undefined)
             say('told outside of the invocation', event)
         }
@@ -205,6 +202,21 @@ function labelDue({ rendered, gate, ...verification }: VerificationAttempt): str
   const judged = judgedIn({ rendered, gate, ...verification })
   if (all?.some(dimension => !judged.includes(dimension))) return PART
   return dwsVerdict === 'pass' ? 'verified' : 'conditional'
+}
+
+/** Whether it is due to what brought the result; with the first event that can, a run tells what has started it instead (L3c). */
+function causeProblem(run: RunLog, event: LoggedEvent, target: unknown): string | undefined {
+  const { causationHostId } = event.payload
+  const subjects = subjectsBefore(run, event, target)
+  if (event.type === VERIFIED && isPeerRun(target)) {
+    const foreign = subjects.map(({ raw }) => get(raw.secret, 'foreign')).find(end => end !== undefined)
+    const isDue = causeOf(event) === get(foreign, 'eventId') && causationHostId === get(foreign, 'hostId')
+    return foreign === undefined || isDue ? undefined : `not caused by the end of ${show(target)}`
+  }
+  if (event.type === VERIFIED && causationHostId !== undefined) return undefined
+  const cause = eventsById(run).get(causeOf(event) ?? '')
+  if (cause !== undefined && subjects.includes(cause)) return undefined
+  return `caused by ${cause?.type ?? 'nothing'}, not by what brought ${show(target)}`
 }
 
 /** A rendered verdict is followed by `agent.verified`, or by a question to a person. */

@@ -26,6 +26,14 @@ const WORK: Sketch = {
   },
   variables: TEXT,
 }
+/** Nothing of it can name another host before the verdict over what it leaves. */
+const JUDGED: Sketch = {
+  id: 'judged',
+  nodes: {
+    a: { type: 'core.setVariable', config: { name: 'text' }, inputs: { value: { type: 'static', value: 'of bees' } } },
+  },
+  variables: TEXT,
+}
 const LOOP: Sketch = {
   ...scripted([next('peer:beta/draft'), next('waits'), terminate], {
     dispatch: { outputMapping: { text: 'text' } },
@@ -36,17 +44,22 @@ const LOOP: Sketch = {
 
 /**
  * A family that has much of what can be told of peers: a peer's result is judged and merged, another peer is silent and
- * heard again, a third is lost and let go of. The first run was started by a peer itself.
+ * heard again, a third is lost and let go of. The first run was started by a peer itself, and so was one that is judged
+ * when it ends.
  */
 export async function peerRuns(): Promise<Rig> {
   const rig = engineRig()
   const peers = new PeerDouble()
   const agents = agentsDouble({ agents: { 'assay.verifier': {} }, think: () => score(9) })
   const bound: BoundGate = { ...boundGate(), hash: 'a'.repeat(64) }
-  const engine = await rig.host({ agents, peers, standards: standardsDouble({ w: [bound] }) })
-  await register(engine, WORK, LOOP, WAITS, { ...WORK, id: 'free' })
+  const position = { workflow_id: 'judged', phase_id: 'a', placement: 'workflow_exit' as const }
+  const leaving: BoundGate = { ...boundGate({ gate_id: 'g2', position }), hash: 'b'.repeat(64) }
+  const engine = await rig.host({ agents, peers, standards: standardsDouble({ w: [bound], judged: [leaving] }) })
+  await register(engine, WORK, LOOP, WAITS, JUDGED, { ...WORK, id: 'free' })
   await startRun(engine, 'w', { foreign: { parent: CALLER, depth: 1 } })
   peers.ends('there-1', { text: 'about bees' })
+  await rig.clock.advance(60_000)
+  await startRun(engine, 'judged', { foreign: { parent: { ...CALLER, runId: 'r2', eventId: 'r2:5' }, depth: 1 } })
   await rig.clock.advance(60_000)
   await startRun(engine, 'free')
   peers.isDown = true

@@ -80,6 +80,20 @@ describe('a peer that is gone for good', () => {
     expect(await mine(runId)).toEqual({ mine: 20 })
   })
 
+  it('P4: that hangs up in the middle of a stream is found out at once', async () => {
+    const runId = await two.begin('waiting', 'k')
+    await isTold(runId, 'dispatch.succeeded')
+    await two.until('the stream to be open', () =>
+      two.proxy.passed.some(passed => kindOf(passed) === 'stream' && passed.status === 200),
+    )
+    await pass(5_000)
+    const before = two.clock.now()
+    two.proxy.down()
+    await two.until('silence', async () => (await chain(runId)).includes('peer.silent unreachable'))
+    // By itself it is asked every 30 seconds only.
+    expect(two.clock.now() - before).toBeLessThan(5_000)
+  })
+
   it('P5, R-LOOP-10: all at once: those that were never begun are given up, and what was done here is merged', async () => {
     two.proxy.down()
     const runId = await two.begin('fanned', 'k')

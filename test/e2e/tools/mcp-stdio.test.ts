@@ -209,6 +209,18 @@ describe('tools of an MCP server over stdio', () => {
     expect(rig.logged()).toMatch(/a tool server has ended .*"stderrBytes":26/)
     expect(rig.logged()).not.toMatch(/swordfish|print/)
   })
+
+  test('R-TOOL-9: the end of what it writes to stderr is kept for the operator, fenced and without secrets', async () => {
+    const env = { TOKEN: { env: 'MY_TOKEN' } }
+    const secrets = { MY_TOKEN: 'the password is swordfish' }
+    const rig = await ownRig({ mcp: { srv: stdioServer(newJournal(), env) }, secrets })
+    await rig.use('mcp:srv.noise')
+    await rig.use('mcp:srv.noise')
+    const [server] = await rig.tools.servers(new AbortController().signal)
+    expect(server).toMatchObject({ name: 'srv', transport: 'stdio', stderr: { bytes: 52 } })
+    expect(server?.stderr?.tail).toMatch(/^<UNTRUSTED tool="mcp:srv">(\[REDACTED:MY_TOKEN\]\n)+<\/UNTRUSTED>$/)
+    expect(server).not.toHaveProperty('problem')
+  })
 })
 
 describe('servers that do not behave', () => {

@@ -17,6 +17,7 @@ import type { OpenChannel } from './channel.js'
 import { httpChannel } from './http-channel.js'
 import { createMcpServer, type McpServerConnection } from './mcp-server.js'
 import type { Called } from './session.js'
+import { type StderrTail, stderrTail } from './stderr-tail.js'
 import { stdioChannel } from './stdio-channel.js'
 
 export type McpDeps = {
@@ -48,9 +49,10 @@ const misnamed = (name: string): ToolSource => ({
 
 function mcpSource(deps: McpDeps, name: string, server: McpServer): ToolSource {
   const { settings, clock, log } = deps
+  const stderr = stderrTail(name, deps.secrets.redact)
   const connection = createMcpServer({
     name,
-    open: opener(deps, name, server),
+    open: opener(deps, name, server, stderr),
     clock,
     log,
     timeoutMs: settings.timeoutMs,
@@ -75,6 +77,12 @@ function mcpSource(deps: McpDeps, name: string, server: McpServer): ToolSource {
         return list && toolsOf(list)
       })
       return ended.kind === 'done' ? ended.value : undefined
+    },
+    server() {
+      const problem = connection.problem()
+      const said = stderr.shown()
+      const about = { name, transport: server.kind, ...(problem !== undefined && { problem }) }
+      return { ...about, ...(said && { stderr: said }) }
     },
     problems: () => [...[connection.problem()].filter(problem => problem !== undefined), ...problems],
     close: () => connection.close(),
@@ -156,12 +164,17 @@ function told(called: Called): ToolSaid {
   }
 }
 
-function opener({ settings, egress, secrets, clock, log }: McpDeps, name: string, server: McpServer): OpenChannel {
+function opener(
+  { settings, egress, secrets, clock, log }: McpDeps,
+  name: string,
+  server: McpServer,
+  stderr: StderrTail,
+): OpenChannel {
   const maxMessageBytes = Math.max(LEAST_MESSAGE_BYTES, settings.maxResultBytes * MESSAGE_BYTES_PER_RESULT_BYTE)
   if (server.kind === 'stdio') {
     return async () => {
       const env = await resolved(server.env, secrets)
-      return stdioChannel({ name, server, env, maxMessageBytes, clock, log })
+      return stdioChannel({ name, server, env, maxMessageBytes, stderr, clock, log })
     }
   }
   const timeouts = Object.values(settings.rules).map(rule => rule.timeoutMs ?? 0)

@@ -15,6 +15,7 @@ import type { Log } from '../../../engine/ports/log.js'
 import type { McpServer } from '../../settings.js'
 import type { Channel } from './channel.js'
 import { messageLines } from './message-lines.js'
+import type { StderrTail } from './stderr-tail.js'
 
 /** Time to leave before it is ended for good. */
 const GRACE_MS = 2_000
@@ -28,6 +29,7 @@ export type StdioOptions = {
   /** The server's own environment, with secrets in it. */
   readonly env: { readonly [name: string]: string }
   readonly maxMessageBytes: number
+  readonly stderr: Pick<StderrTail, 'heard'>
   readonly clock: Clock
   readonly log: Log
 }
@@ -39,7 +41,7 @@ export type StdioOptions = {
  *  C2  It leads a process group of its own, which is ended with it: helpers do not outlive it.
  *  C3  No message is held that is larger than the limit, nor read on without end what is not an answer; who sends such
  *      is ended.
- *  C4  What it writes to stderr is counted and forgotten.
+ *  C4  What it writes to stderr is counted, and its end is kept for the operator alone (`stderr-tail.ts`); the log has none of it.
  */
 export function stdioChannel(options: StdioOptions): Channel {
   const { maxMessageBytes, clock } = options
@@ -109,10 +111,11 @@ export function stdioChannel(options: StdioOptions): Channel {
 }
 
 /** When the process is gone, with its group, and nothing more is read of it. */
-function endOf(started: ChildProcess, { name, clock, log }: StdioOptions, closed: () => void): Promise<void> {
+function endOf(started: ChildProcess, { name, stderr, clock, log }: StdioOptions, closed: () => void): Promise<void> {
   let stderrBytes = 0
   started.stderr?.on('data', (chunk: Buffer) => {
     stderrBytes += chunk.length
+    stderr.heard(chunk)
   })
   return new Promise(done => {
     started.once('exit', (code, signal) => {

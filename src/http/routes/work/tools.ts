@@ -1,5 +1,5 @@
 import { refuse } from '../../../core/problem.js'
-import { ListToolsAnswer, ToolDescriptor } from '../../../wire/tools.js'
+import { ListToolServersAnswer, ListToolsAnswer, ToolDescriptor } from '../../../wire/tools.js'
 import type { Edge } from '../../deps.js'
 import { json, problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
@@ -8,7 +8,7 @@ import { whileConnected } from './while-connected.js'
 const NO_TOOL = problem(refuse('not_found', 'No such tool; GET /v1/tools lists them all.'))
 
 /** What agents can be allowed to call. Reading it calls none of them. */
-export const toolRoutes = (edge: Edge): Route[] => [listTools(edge), getTool(edge)]
+export const toolRoutes = (edge: Edge): Route[] => [listTools(edge), getTool(edge), listServers(edge)]
 
 const listTools = (edge: Edge): Route =>
   route({
@@ -39,6 +39,25 @@ const getTool = (edge: Edge): Route =>
       return tool === undefined ? NO_TOOL : json(200, tool)
     },
   })
+
+/** All tenants share a server, so what it has written is for who looks after all of them. */
+const listServers = (edge: Edge): Route =>
+  route({
+    method: 'GET',
+    path: '/v1/host/assay/tool-servers',
+    operation: 'listToolServers',
+    summary: 'MCP servers: whether they can be used, and the end of what they wrote to stderr',
+    access: 'transcripts:read',
+    alsoNeeds: 'tenants:manage',
+    responses: { 200: { description: 'The servers, by name', schema: ListToolServersAnswer } },
+    refusals: [],
+    async handle({ reply }) {
+      const servers = await whileConnected(reply.raw, signal => edge.agents.toolServers(signal))
+      return json(200, { servers: servers.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }, PRIVATE)
+    },
+  })
+
+const PRIVATE = { 'x-content-type-options': 'nosniff', 'cache-control': 'private, no-store' }
 
 /** Servers are asked for their tools. */
 async function known({ agents }: Edge, socket: NodeJS.EventEmitter): Promise<readonly ToolDescriptor[]> {

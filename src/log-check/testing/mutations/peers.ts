@@ -18,6 +18,8 @@ import { toldPhase } from './handoffs.js'
 const isForeign = ({ event }: Spot): boolean => event.payload.causationHostId !== undefined
 const ofPeer = ({ event }: Spot): boolean =>
   String(event.payload.workerId ?? event.payload.childWorkflowId).startsWith('peer:')
+const isOverPeers = ({ event }: Spot): boolean =>
+  event.type === 'agent.verified' && String(event.payload.target).startsWith('peer:')
 const began = (run: Spot['run']): DraftEvent | undefined =>
   run.events.find(({ payload }) => payload.phase === 'dispatch.began')
 const silence = ['assay.peer.silent', 'assay.peer.heard', 'assay.peer.lost'] as const
@@ -40,17 +42,25 @@ export const PEER_MUTATIONS: readonly Mutation[] = [
     const other = run.events.find(one => one.payload.phase === 'dispatch.succeeded')
     if (other) Object.assign(other.payload, { causationHostId: event.payload.causationHostId })
   }),
+  changed('L3c', 'a verdict over a peer’s result that is not due to it', all(isForeign, isOverPeers), event => {
+    delete event.payload.causationHostId
+  }),
+  changed('L3c', 'such a verdict that is due to an event here', all(isForeign, isOverPeers), event => {
+    event.causationId = String(event.eventId).replace(/:\d+$/, ':1')
+  }),
   changed(
     'L3c',
-    'a verdict over a peer’s result that is not due to it',
-    all(isForeign, ofType('agent.verified')),
+    'a verdict that is the first to tell of another host, and does not',
+    all(isForeign, ofType('agent.verified'), spot => !isOverPeers(spot)),
     event => {
       delete event.payload.causationHostId
     },
   ),
-  changed('L3c', 'such a verdict that is due to an event here', all(isForeign, ofType('agent.verified')), event => {
-    event.causationId = String(event.eventId).replace(/:\d+$/, ':1')
+  changed('L24a', 'a verdict that is due to an earlier event there', all(isForeign, isOverPeers), event => {
+    event.causationId = String(event.causationId).replace(/:\d+$/, ':1')
   }),
+  setsField('L24a', 'a verdict that is due to another host', all(isForeign, isOverPeers), 'causationHostId', 'x'),
+  setsField('L24', 'a verdict over what no peer has brought', all(isForeign, isOverPeers), 'target', 'peer:beta/other'),
   setsField(
     'L3c',
     'a cause elsewhere of which nothing here comes',
