@@ -90,8 +90,7 @@ const NOBODY_WAITS: NonNullable<EngineDeps['turns']> = {
 }
 
 /** Engines over one store and one manual clock, as if they were processes. */
-export function engineRig(store: Store = new MemoryStore(), ids = new CountingIds()): Rig {
-  const clock = new ManualClock()
+export function engineRig(store: Store = new MemoryStore(), ids = new CountingIds(), clock = new ManualClock()): Rig {
   return {
     store,
     clock,

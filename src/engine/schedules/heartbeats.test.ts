@@ -146,8 +146,8 @@ describe('a heartbeat', () => {
     const rig = engineRig()
     const world = { holds: false }
     const predicates = predicatesDouble(async () => said(world.holds))
-    const one = await rig.host({ predicates })
-    const two = await rig.host({ predicates })
+    const one = await rig.host({ predicates, hostName: 'one' })
+    const two = await rig.host({ predicates, hostName: 'two' })
     const id = await put(one, beating(QUICK))
     await put(two, beating(QUICK))
     for (let i = 0; i < 10; i++) {

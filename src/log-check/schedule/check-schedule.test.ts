@@ -48,7 +48,10 @@ let beats: ScheduleLogEvent[]
 beforeAll(async () => {
   const rig = engineRig()
   let looks = 0
-  const predicates = predicatesDouble(async () => ({ status: 'ok', holds: (looks += 1) % 3 === 0 }))
+  const predicates = predicatesDouble(async () => {
+    looks += 1
+    return { status: 'ok', holds: looks % 3 === 0 }
+  })
   const engine = await rig.host({ predicates })
   const slow = sketch({ id: 'w', nodes: { a: { type: 'core.delay', config: { delayMs: 130_000 } } } })
   const config = { intervalSeconds: 60, probes: [{ type: 'http', url: 'https://example.com' }] }
