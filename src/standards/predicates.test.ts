@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../core/json.js'
-import type { PredicateWanted } from '../engine/ports/predicates.js'
-import type { Inspector } from '../engine/ports/verification.js'
+import type { Inspector, PredicateWanted } from '../engine/ports/verification.js'
 import { ManualClock, settled } from '../testing/manual-clock.js'
 import { inspectorDouble } from '../testing/verification.js'
 import { createPredicates } from './predicates.js'

@@ -1,7 +1,6 @@
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
-import type { PredicateAnswer, Predicates } from '../engine/ports/predicates.js'
-import type { Inspector } from '../engine/ports/verification.js'
+import type { Inspector, PredicateAnswer, Predicates } from '../engine/ports/verification.js'
 import { completeProbeSet } from './probe-set.js'
 
 type PredicateDeps = { readonly inspector: Inspector; readonly clock: Clock; readonly log: Log }

@@ -4,7 +4,7 @@ import { filledBy } from '../core/schema/filled.js'
 import { type Document, schemaProblems } from '../core/schema/problems.js'
 import type { Shape } from '../core/schema/shape.js'
 import type { Probe } from '../core/verification/gate.js'
-import type { PredicateWanted } from '../engine/ports/predicates.js'
+import type { PredicateWanted } from '../engine/ports/verification.js'
 import { ProbeSchema, type ProbeWanted, probeProblems } from './probe.js'
 
 /** Probes that stand for themselves, outside of gates. */

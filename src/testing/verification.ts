@@ -1,8 +1,7 @@
 import type { BoundGate } from '../core/verification/gate.js'
 import type { ProbeResult } from '../core/verification/voting/judgement.js'
 import type { TrackRecord } from '../core/verification/voting/licence.js'
-import type { Predicates } from '../engine/ports/predicates.js'
-import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
+import type { Inspector, Predicates, Records, Standards } from '../engine/ports/verification.js'
 
 /** Gates by the workflow they stand in; none for the others. */
 export function standardsDouble(gates: { readonly [workflowId: string]: readonly BoundGate[] } = {}): Standards {

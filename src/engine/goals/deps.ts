@@ -1,9 +1,8 @@
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Log } from '../ports/log.js'
-import type { Predicates } from '../ports/predicates.js'
+import type { FileLookup, Inspector, Predicates, Standards } from '../ports/verification.js'
 import type { Store } from '../ports/store.js'
-import type { FileLookup, Inspector, Standards } from '../ports/verification.js'
 import type { StreamGround } from '../standing/standing.js'
 
 /** What goals are made with. */

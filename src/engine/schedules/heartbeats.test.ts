@@ -6,7 +6,7 @@ import { settled } from '../../testing/manual-clock.js'
 import { createPredicates } from '../../standards/predicates.js'
 import { inspectorDouble, predicatesDouble } from '../../testing/verification.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
-import type { PredicateAnswer, Predicates } from '../ports/predicates.js'
+import type { PredicateAnswer, Predicates } from '../ports/verification.js'
 import type { Engine } from '../runtime/engine.js'
 
 const QUICK: Sketch = { id: 'react', nodes: { a: 'core.noop' } }

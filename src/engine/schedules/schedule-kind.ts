@@ -13,7 +13,7 @@ import { type OpenSchedule, type ScheduleState, tickLabel } from '../../core/sch
 import { schedulesOf } from '../../core/workflow/triggers.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
-import type { Predicates } from '../ports/predicates.js'
+import type { Predicates } from '../ports/verification.js'
 import type { Store } from '../ports/store.js'
 import type { Plans } from '../runtime/plans.js'
 import { askPredicate, ticksFound } from '../standing/arm-effects.js'

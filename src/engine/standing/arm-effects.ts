@@ -2,7 +2,7 @@ import type { ArmInput } from '../../core/arm/decide.js'
 import type { ArmEffect } from '../../core/arm/effects.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
-import type { Predicates } from '../ports/predicates.js'
+import type { Predicates } from '../ports/verification.js'
 
 type Time = { readonly clock: Clock; readonly calendar: Calendar }
 
