@@ -72,7 +72,6 @@ export type EngineDeps = {
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
   readonly calendar: Calendar
-  /** What heartbeats look at. */
   readonly predicates: Predicates
   readonly agents: Agents
   /** For replays to compare with; without it they are told as they were. */
