@@ -62,11 +62,10 @@ export type Config = {
   readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
-  /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
+  /** Whether `assay:http.get`, probes of gates and `core.http` may ask this machine and its network, also without TLS. */
   readonly tools: { readonly allowPrivate: boolean }
-  /** Whether probes of gates may ask this machine and its network, also without TLS. */
   readonly probes: { readonly allowPrivate: boolean }
-  /** Other hosts, by name. */
+  readonly steps: { readonly allowPrivate: boolean }
   readonly peers: PeersSettings
   readonly agents: AgentSettings
   /** What every run may spend at most, whatever it asks for. */
@@ -314,6 +313,7 @@ function build(
     rateLimit: section('rateLimit'),
     webhooks: section('webhooks'),
     tools: section('tools'),
+    steps: section('steps'),
     probes: section('probes'),
     peers: peersWithin(section('peers'), settings.get('peers.hosts')?.base ?? cwd),
     ...nested,

@@ -4,14 +4,12 @@ import { type AgentHouse, createAgents } from './agents/agents.js'
 import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { readTrustedKeys, type SigningKey } from './audit/signing-key.js'
-import { Eraser } from './retention/eraser.js'
-import { JournalCollector } from './retention/journal-collector.js'
-import { Purger } from './retention/purger.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { type Config, ConfigError } from './config.js'
 import type { MockPrograms } from './conformance/mock-programs.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
 import { SPACES, type Space } from './core/journal/place.js'
+import type { OwnEffect } from './core/workflow/own-effects.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
@@ -19,7 +17,7 @@ import type { Vault } from './engine/ports/agents.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
-import type { Performer } from './engine/ports/performer.js'
+import type { Performer, StepActor } from './engine/ports/performer.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
 import type { Engine } from './engine/runtime/engine.js'
 import type { Ground, Opened, Unbounded } from './ground.js'
@@ -32,6 +30,11 @@ import { PeerClient } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
+import { Eraser } from './retention/eraser.js'
+import { JournalCollector } from './retention/journal-collector.js'
+import { Purger } from './retention/purger.js'
+import { createHttpStep } from './steps/http-step.js'
+import { createToolStep } from './steps/tool-step.js'
 import { NO_TURNS } from './timing/turns.js'
 import { SCOPES } from './wire/key.js'
 
@@ -76,6 +79,13 @@ export async function furnishAgents(
   if (unusable.length > 0) throw new ConfigError(unusable)
   return house
 }
+
+/** What nodes without an agent have done. */
+export const actorsOf = ({ egress, secrets }: Ground, { tools }: AgentHouse): ReadonlyMap<OwnEffect, StepActor> =>
+  new Map<OwnEffect, StepActor>([
+    ['core.tool', createToolStep({ tools, secrets })],
+    ['core.http', createHttpStep({ egress: egress.steps, secrets })],
+  ])
 
 /** Other hosts, none of which may be this one. */
 export function openPeers(

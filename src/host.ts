@@ -21,6 +21,20 @@ import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
 import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import {
+  actorsOf,
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  inspectorFor,
+  journalDesks,
+  keepersOf,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
@@ -39,19 +53,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import {
-  configuredKey,
-  conformancePerformers,
-  deskSettings,
-  edgeOf,
-  furnishAgents,
-  inspectorFor,
-  journalDesks,
-  keepersOf,
-  openPeers,
-  receiptsOf,
-  spacesOf,
-} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
@@ -143,6 +144,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      actors: actorsOf(ground, house),
       definitionShape,
       announcer: webhooks,
       calendar,

@@ -307,6 +307,9 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'tools.allowPrivate': of(
     flag('let `assay:http.get` fetch from private addresses and over plain HTTP, as far as `tools.httpAllow` goes'),
   ),
+  'steps.allowPrivate': of(
+    flag('let `core.http` ask private addresses, also over plain HTTP, for whoever may register a workflow'),
+  ),
   'probes.allowPrivate': of(
     flag('let `http` probes of gates ask private addresses, also over plain HTTP; never for production'),
   ),

@@ -257,6 +257,12 @@ export const LAYERS: readonly Layer[] = [
     types: ['egress/', PORTS],
     packages: [...NODE, 're2js'],
   },
+  {
+    place: 'steps/',
+    ours: ['core/', 'digest.ts'],
+    types: ['agents/settings.ts', 'agents/tools/', 'egress/', 'secrets/', PORTS],
+    packages: [],
+  },
   { place: 'workers/', ours: ['timing/'], packages: NODE },
   {
     place: 'user-schema/',

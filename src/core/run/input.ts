@@ -1,5 +1,6 @@
 import type { Spend } from '../budget/budget.js'
 import type { Brief, ModelLacks, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
+import type { SystemCall } from '../invocation/system-call.js'
 import type { Anchors, EntriesRead, EntryMade } from '../journal/entry.js'
 import type { Places } from '../journal/place.js'
 import type { Silence } from '../handoff/peer-work.js'
@@ -198,7 +199,15 @@ export type EffectOutcome =
       readonly type: 'EffectAnswered'
       readonly nodeId: string
       readonly since: number
-      readonly answer: { ok: true; output: Json } | { ok: false; error: Failure }
+      readonly answer: /** `entries`, `read`: what it writes down for later, and what of that it has read. */
+        | {
+            ok: true
+            output: Json
+            entries?: readonly EntryMade[]
+            read?: readonly EntriesRead[]
+            call?: SystemCall
+          }
+        | { ok: false; error: Failure; call?: SystemCall }
     }
   | {
       readonly type: 'JournalUsed'

@@ -27,6 +27,8 @@ export type Workshop = {
   readonly providers?: ReadonlySet<string>
   /** The definition was accepted before; what this host would let a new one do does not matter to it. */
   readonly accepted?: true
+  /** It comes with the project. */
+  readonly ofProject?: true
 }
 
 /** Node types of the protocol that need a capability this host does not have yet (contract core §2.1). */
@@ -150,12 +152,14 @@ function cycleProblems({ nodes }: WorkflowDefinition, edges: readonly PlanEdge[]
 }
 
 /** What the definition may do here. What was accepted before may do what it could then. */
-function permitFor({ id }: WorkflowDefinition, { accepted, capabilities, providers }: Workshop): Permit {
-  if (accepted) return { mocks: true, builtInPlan: true }
+function permitFor({ id }: WorkflowDefinition, workshop: Workshop): Permit {
+  const { accepted, capabilities, providers, ofProject } = workshop
+  if (accepted) return { mocks: true, builtInPlan: true, ofProject: true }
   const conformance = capabilities.has('assay.conformance')
   return {
     mocks: conformance || id.startsWith('conformance-'),
     builtInPlan: conformance,
+    ofProject: ofProject === true,
     ...(providers ? { providers } : {}),
   }
 }

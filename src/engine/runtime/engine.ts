@@ -21,6 +21,7 @@ import type {
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { forgetRepetitions } from '../effects/once.js'
 import { PeerTries } from '../effects/peer-tries.js'
 import type { Agents, Vault } from '../ports/agents.js'
 import type { Announcer } from '../ports/announcer.js'
@@ -31,17 +32,16 @@ import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { Log } from '../ports/log.js'
 import { NO_PEERS, type Peers } from '../ports/peers.js'
-import type { Performer } from '../ports/performer.js'
+import type { Performer, StepActor } from '../ports/performer.js'
 import type { RunQuery, RunRow } from '../ports/run-index.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
+import { missingRun } from '../queries/missing-run.js'
 import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
 import { Committer } from '../standing/committer.js'
 import { RunStarter } from '../standing/run-starter.js'
 import { StandingStreams, type StreamGround } from '../standing/standing.js'
-import { forgetRepetitions } from '../effects/once.js'
-import { missingRun } from '../queries/missing-run.js'
 import { answerFor } from './answer-interrupt.js'
 import { childFullness, effectPlaces, type Phase, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
@@ -54,7 +54,7 @@ import { HOST_WORKFLOW_IDS } from './host-workflows.js'
 import { Plans } from './plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { type StartDeps, beginningOf } from './start-run.js'
+import { beginningOf, type StartDeps } from './start-run.js'
 
 export type EngineDeps = {
   readonly store: Store
@@ -65,8 +65,9 @@ export type EngineDeps = {
   readonly nodeTypes: NodeTypes
   /** What node types may require of this host. */
   readonly capabilities: ReadonlySet<string>
-  /** Outside effects by provider name. */
+  /** Outside effects by provider name, and those of nodes without an agent by their type. */
   readonly performers: ReadonlyMap<string, Performer>
+  readonly actors?: ReadonlyMap<string, StepActor>
   /** Checks the shape of a workflow definition. */
   readonly definitionShape: (value: unknown) => Refusal | undefined
   /** Who wants to be told of events; nobody when absent. */
@@ -82,7 +83,6 @@ export type EngineDeps = {
   readonly standards: Standards
   readonly inspector: Inspector
   readonly records: Records
-  /** Other hosts; none, when absent. */
   readonly peers?: Peers
   /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
   readonly turns?: TurnTaking

@@ -110,13 +110,13 @@ export class Plans {
     return this.#compiled(digest, definition)
   }
 
-  /** Everything that is checked before a definition is accepted. */
+  /** Everything that is checked before a definition is accepted. Without a tenant it is the project's. */
   async check(value: unknown, tenant: string | null): Promise<{ plan: Plan; text: string } | Refusal> {
     const misshapen = this.shape(value)
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
     const text = JSON.stringify(definition)
-    const plan = compile(definition, sha256(text), this.workshop)
+    const plan = compile(definition, sha256(text), { ...this.workshop, ...(tenant === null && { ofProject: true }) })
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
       const problem = await this.schemas.inspect(schema, tenant)

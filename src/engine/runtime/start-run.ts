@@ -119,7 +119,7 @@ function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, runId: 
   return started
 }
 
-const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
+const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes || type.acts)
 
 /** There is nothing of that name to run. */
 const unknownWork = (request: CreateRun): Refusal =>
