@@ -8,8 +8,10 @@ import { ensureLocalKey } from './client/local-key.js'
 import { type Config, ConfigError } from './config.js'
 import type { MockPrograms } from './conformance/mock-programs.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
+import { workOf } from './core/goal/goal-document.js'
 import { SPACES, type Space } from './core/journal/place.js'
 import type { OwnEffect } from './core/workflow/own-effects.js'
+import type { GoalSettings } from './engine/goals/deps.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
@@ -56,6 +58,14 @@ export const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
 })
 
 export const spacesOf = (config: Config): readonly Space[] => SPACES.filter(space => config[space].enabled)
+
+export const goalSettings = ({ goals, quotas, scheduling }: Config, { secrets }: Ground): GoalSettings => ({
+  enabled: goals.enabled,
+  ...(goals.run ? { run: workOf(goals.run) } : {}),
+  quotas,
+  horizonMs: scheduling.horizonDays * 86_400_000,
+  redact: secrets.redact,
+})
 
 export async function furnishAgents(
   config: Config,

@@ -28,6 +28,7 @@ import {
   deskSettings,
   edgeOf,
   furnishAgents,
+  goalSettings,
   inspectorFor,
   journalDesks,
   keepersOf,
@@ -45,6 +46,7 @@ import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
 import { createPredicates } from './standards/predicates.js'
+import { goalProbes } from './standards/probe-set.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -162,7 +164,19 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     engineOptions(config, parts.unbounded),
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, predicates, filesLeft }
+  const settings = goalSettings(config, ground)
+  const goalGround = {
+    store,
+    clock,
+    ids,
+    log,
+    standards: checked,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings,
+  }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -181,6 +195,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
+    goals,
+    readProbes: goalProbes('api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,

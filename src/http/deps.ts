@@ -1,5 +1,14 @@
 import type { Verdicts } from '../calibration/verdicts.js'
-import type { AuditAdmin, ReceiptAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
+import type { ReadProbes } from '../core/goal/goal-document.js'
+import type {
+  AuditAdmin,
+  GoalAdmin,
+  ReceiptAdmin,
+  RunEngine,
+  StandardsAdmin,
+  TenantAdmin,
+  WebhookAdmin,
+} from '../engine/api.js'
 import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
 import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
@@ -21,6 +30,9 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 /** What the composition root hands to the HTTP edge. There is no store here: keys and remembered responses are small ports. */
 export type AppDeps = {
   readonly engine: RunEngine
+  readonly goals: GoalAdmin
+  /** Probes by which the host judges goals, as a key may have them. */
+  readonly readProbes: ReadProbes
   readonly keys: KeyStore
   readonly responses: KeptResponses
   readonly audit: AuditAdmin

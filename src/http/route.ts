@@ -13,7 +13,7 @@ import type { KeyedRequest } from './idempotency.js'
  * the inventory test all read the same rows, so none of them can drift.
  */
 export type Route = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** OpenAPI template: `/v1/runs/{runId}:pause`. */
   readonly path: string
   readonly operation: string

@@ -42,3 +42,9 @@ function resultProblems(probe: Probe, field: string): string[] {
     return probe.in === 'workspace' ? [`${field}.in is workspace, and no run has one here; ${other}`] : []
   return [`${field} looks at what a run has brought, and here there is none; ${other}`]
 }
+
+/** What the host judges a goal by (R-GOAL-2), as it is written where the goal is. */
+export const goalProbes =
+  (origin: PredicateWanted['origin']) =>
+  (probes: Json, field: string): Document<readonly Probe[]> =>
+    completeProbeSet({ probes }, { field, over: 'result', origin, home: { what: 'goal', folder: 'goals/' } })

@@ -115,6 +115,7 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'project/',
     ours: [
+      'core/goal/goal-schema.ts',
       'core/json.ts',
       'core/names.ts',
       'core/schema/',
@@ -129,7 +130,13 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'config.ts',
     ours: ['core/json.ts', 'core/schema/', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
-    types: ['agents/settings.ts', 'core/quotas.ts', 'peers/settings.ts', 'retention/rules.ts'],
+    types: [
+      'agents/settings.ts',
+      'core/goal/goal-schema.ts',
+      'core/quotas.ts',
+      'peers/settings.ts',
+      'retention/rules.ts',
+    ],
     packages: NODE,
   },
   { place: 'system.ts', ours: [], types: [PORTS], packages: NODE },

@@ -247,7 +247,8 @@ export class Engine implements RunEngine {
 
   /** What kinds of standing streams are made of. */
   get ground(): StreamGround {
-    return { standing: this.#standing, starter: this.#starter, runs: this.#runs, cache: this.#cache }
+    const followers = this.#followers
+    return { standing: this.#standing, starter: this.#starter, runs: this.#runs, cache: this.#cache, followers }
   }
 
   /** What a new run of a workflow, or agent, would be made of. */
