@@ -11,6 +11,7 @@ import type {
 } from '../engine/api.js'
 import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
 import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
+import type { Trail } from '../engine/ports/audit.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
@@ -44,6 +45,8 @@ export type AppDeps = {
   readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
   readonly transcripts: Transcripts
+  /** Who did what to which things of a tenant. */
+  readonly trail: Trail
   readonly agents: AgentDirectory
   readonly memory: MemoryAdmin
   readonly workspace: WorkspaceAdmin

@@ -1,6 +1,7 @@
 import { cronCalendar } from '../../src/calendar/cron-calendar.js'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { erasureMarks } from '../../src/audit/erasure-mark.js'
+import { createTrail } from '../../src/audit/trail.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
 import type { BudgetPolicy } from '../../src/core/budget/budget.js'
@@ -160,7 +161,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const memory = createMemoryDesk(journal, config.memory)
   const workspace = createWorkspaceDesk({ ...journal, usage: store, quotas: config.quotas }, config.workspace)
   const transcripts = createTranscripts({ engine, store, vault: glassVault, redact: secrets.redact.json })
-  const kept = { memory, workspace, stream: store, transcripts }
+  const trail = createTrail({ store, clock })
+  const kept = { trail, memory, workspace, stream: store, transcripts }
   const goals = createGoals(real.ground, {
     store,
     clock,
