@@ -50,7 +50,8 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
-import { completeGoalProbes } from './standards/goal-probes.js'
+import { createPredicates } from './standards/predicates.js'
+import { goalProbes } from './standards/probe-set.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -139,6 +140,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
   const inspector = inspectorFor(config, ground)
+  const predicates = createPredicates({ inspector, clock, log })
   const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
@@ -155,6 +157,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       definitionShape,
       announcer: webhooks,
       calendar,
+      predicates,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -169,7 +172,18 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
   const settings = goalSettings(config, ground)
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
+  const goalGround = {
+    store,
+    clock,
+    ids,
+    log,
+    standards: checked,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings,
+  }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -191,7 +205,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const app = createApp({
     engine,
     goals,
-    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
+    readProbes: goalProbes('api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,
