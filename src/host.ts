@@ -9,7 +9,9 @@ import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
-import { seamRoutes } from './conformance/seams.js'
+import type { CacheKeyRequest } from './conformance/seams/cache-key.js'
+import { seamRoutes } from './conformance/seams/seams.js'
+import { SwitchedOff } from './conformance/switched-off.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
@@ -21,7 +23,8 @@ import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
-import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import { Engine } from './engine/runtime/engine.js'
+import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
   configuredKey,
@@ -36,8 +39,9 @@ import {
   openPeers,
   receiptsOf,
   spacesOf,
+  stepsDescribed,
 } from './furnish.js'
-import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
+import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
 import { createApp } from './http/app.js'
@@ -46,7 +50,8 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
-import { completeGoalProbes } from './standards/goal-probes.js'
+import { createPredicates } from './standards/predicates.js'
+import { goalProbes } from './standards/probe-set.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -105,6 +110,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
+  const switchedOff = new SwitchedOff()
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const tenantVault = createTenantVaults({ host: vault, store, clock })
   const desk = createRunDesk({
@@ -134,6 +140,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
   const inspector = inspectorFor(config, ground)
+  const predicates = createPredicates({ inspector, clock, log })
   const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
@@ -144,11 +151,13 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
+      offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
-      actors: actorsOf(ground, house),
+      actors: actorsOf(config, ground, house, desk),
       definitionShape,
       announcer: webhooks,
       calendar,
+      predicates,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -163,7 +172,18 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
   const settings = goalSettings(config, ground)
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
+  const goalGround = {
+    store,
+    clock,
+    ids,
+    log,
+    standards: checked,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings,
+  }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -179,12 +199,13 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
   const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts, trail }
   const serving = new Serving()
-  const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
+  const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
+  const routes = programs ? seamRoutes({ engine, programs, switchedOff, cacheKey }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
     goals,
-    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
+    readProbes: goalProbes('api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,
@@ -193,7 +214,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const { register, reload } = projectOf(config, engine, standards, house, log)
+  const { register, reload } = projectOf(config, engine, standards, house, ground)
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
@@ -206,10 +227,20 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
 }
 
 /** What is registered of the project: at the start, and again when it has changed. */
-function projectOf(config: Config, engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log) {
+function projectOf(
+  config: Config,
+  engine: Engine,
+  standards: StandardsRegistry,
+  house: AgentHouse,
+  { log, clock }: Pick<Ground, 'log' | 'clock'>,
+) {
+  const steps = () => stepsDescribed(config, { clock })
   const register = async () => {
     if (config.project === undefined) return
-    const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
+    const problems = await registerProject(config.project, {
+      ...registrarOf(config, engine, standards, house, log),
+      steps,
+    })
     if (problems.length > 0) throw new ConfigError(problems)
   }
   const reload = createReload(config, async () => {
@@ -304,13 +335,19 @@ const runLimits = ({ limits, orchestrator, budget }: Config): EngineOptions['lim
 const NEVER = new AbortController().signal
 
 /** What a project is registered with; agents of packs are not its own. */
-const registrarOf = (engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log): Registrar => ({
+const registrarOf = (
+  { retired }: Config,
+  engine: Engine,
+  standards: StandardsRegistry,
+  house: AgentHouse,
+  log: Log,
+): Omit<Registrar, 'steps'> => ({
   engine,
   agents: house.catalog
     .list()
     .filter(({ packName }) => packName.startsWith('local.'))
     .map(({ manifest: { agentId, toolAllowlist = [] } }) => ({ agentId, toolAllowlist })),
   toolsLacking: toolIds => house.tools.lacking(toolIds, NEVER),
-  share: found => standards.share(found),
+  share: found => standards.share(found, retired),
   log,
 })

@@ -50,6 +50,8 @@ export type Command =
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'ResumeRun'; readonly reason?: string }
+  /** What waits to be tried again is tried now: this node, or every one. */
+  | { readonly type: 'RetryNow'; readonly nodeId?: string }
   | ResolveInterrupt
 
 export type ResolveInterrupt = {
@@ -68,8 +70,9 @@ export type ResolveInterrupt = {
 }
 
 /**
- * The world answers. `since` is the sequence of the node.started the answer belongs to: an answer to a question that is
- * no longer open decides to nothing, so delivering it twice is harmless.
+ * The world answers. `since` identifies the asking: the sequence of the event that asked, which for a node is its
+ * node.started, for a verifier its assay.verifier.began, for evidence the event that brought the result, and after rework
+ * assay.rework.began. An answer to a question that is no longer open decides to nothing, so delivering it twice is harmless.
  */
 export type EffectOutcome =
   | { readonly type: 'TimeCame' }
@@ -202,15 +205,20 @@ export type EffectOutcome =
       readonly type: 'EffectAnswered'
       readonly nodeId: string
       readonly since: number
-      readonly answer: /** `entries`, `read`: what it writes down for later, and what of that it has read. */
+      readonly answer: /**
+       * `entries`, `read`: what it writes down for later, and what of that it has read; `said`: lines for the log;
+       * `codeDigest`: of the code of the project that did it.
+       */
         | {
             ok: true
             output: Json
             entries?: readonly EntryMade[]
             read?: readonly EntriesRead[]
             call?: SystemCall
+            said?: readonly string[]
+            codeDigest?: string
           }
-        | { ok: false; error: Failure; call?: SystemCall }
+        | { ok: false; error: Failure; call?: SystemCall; said?: readonly string[]; codeDigest?: string }
     }
   | {
       readonly type: 'JournalUsed'
