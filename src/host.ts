@@ -40,8 +40,9 @@ import {
   projectGoals,
   receiptsOf,
   spacesOf,
+  stepsDescribed,
 } from './furnish.js'
-import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
+import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
 import { createApp } from './http/app.js'
@@ -51,7 +52,8 @@ import { packageVersion } from './package-version.js'
 import { makeGoals } from './project/goals.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
-import { completeGoalProbes } from './standards/goal-probes.js'
+import { createPredicates } from './standards/predicates.js'
+import { goalProbes } from './standards/probe-set.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -140,6 +142,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
   const inspector = inspectorFor(config, ground)
+  const predicates = createPredicates({ inspector, clock, log })
   const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
@@ -152,10 +155,11 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
-      actors: actorsOf(ground, house),
+      actors: actorsOf(config, ground, house, desk),
       definitionShape,
       announcer: webhooks,
       calendar,
+      predicates,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -170,7 +174,18 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
   const settings = goalSettings(config, ground)
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
+  const goalGround = {
+    store,
+    clock,
+    ids,
+    log,
+    standards: checked,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings,
+  }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -192,7 +207,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const app = createApp({
     engine,
     goals,
-    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
+    readProbes: goalProbes('api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,
@@ -201,7 +216,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const { register, reload } = projectOf(config, { engine, goals, standards, house, log, loaded: checked.loaded })
+  const parts = { engine, goals, standards, house, ground, loaded: checked.loaded }
+  const { register, reload } = projectOf(config, parts)
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
@@ -218,17 +234,19 @@ type ProjectParts = {
   readonly goals: GoalAdmin
   readonly standards: StandardsRegistry
   readonly house: AgentHouse
-  readonly log: Log
+  readonly ground: Pick<Ground, 'log' | 'clock'>
   readonly loaded: () => void
 }
 
 /** What is registered of the project: at the start, and again when it has changed. */
-function projectOf(config: Config, { engine, goals, standards, house, log, loaded }: ProjectParts) {
+function projectOf(config: Config, { engine, goals, standards, house, ground, loaded }: ProjectParts) {
+  const { log, clock } = ground
   const make = projectGoals(config, goals, engine, log)
+  const steps = () => stepsDescribed(config, { clock })
   const register = async () => {
     const { project } = config
     if (project === undefined) return
-    const found = await registerProject(project, registrarOf(config, engine, standards, house, log))
+    const found = await registerProject(project, { ...registrarOf(config, engine, standards, house, log), steps })
     if (found.length > 0) throw new ConfigError(found)
     // Goals name gates, which nobody is told of before they are all there.
     loaded()
@@ -333,7 +351,7 @@ const registrarOf = (
   standards: StandardsRegistry,
   house: AgentHouse,
   log: Log,
-): Registrar => ({
+): Omit<Registrar, 'steps'> => ({
   engine,
   agents: house.catalog
     .list()

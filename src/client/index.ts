@@ -51,6 +51,7 @@ export type {
   OpenInterrupt,
   OwnKey,
   PublicKeys,
+  RetriedRun,
   RunAncestry,
   RunComparison,
   RunDiff,

@@ -1,4 +1,4 @@
-import type { ScheduleArm } from '../core/arm/arm.js'
+import type { HeartbeatArm, ScheduleArm } from '../core/arm/arm.js'
 import type { GoalEdits } from '../core/goal/events.js'
 import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
 import type { Goal, goalStateOf } from '../core/goal/state.js'
@@ -92,7 +92,9 @@ export type ScheduleShown = {
   readonly scheduleId: string
   readonly workflowId: string
   readonly triggerId: string
-  readonly arm: ScheduleArm
+  readonly arm: ScheduleArm | HeartbeatArm
+  /** Of a heartbeat: the last answer there was. */
+  readonly holds: boolean | null
   /** `spent`: no time is left that its expression matches. */
   readonly state: 'armed' | 'paused' | 'spent' | 'removed'
   /** While a run is under way: the time that it was at last waiting for. */
@@ -131,6 +133,8 @@ export type RunCommand =
   | { readonly type: 'cancel'; readonly reason?: string; readonly by: string }
   | { readonly type: 'pause'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'resume'; readonly reason?: string }
+  /** What backs off is tried now: this node, or every one. */
+  | { readonly type: 'retry'; readonly nodeId?: string }
   | ResolveInterruptCommand
 
 /**
