@@ -1,8 +1,8 @@
-import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
+import type { GoalWorkWritten } from './core/goal/goal-schema.js'
 import type { ModelName } from './core/invocation/brief.js'
 import { capabilitiesOf } from './core/invocation/model-capabilities.js'
 import { isObject, type JsonObject, own } from './core/json.js'
@@ -18,6 +18,7 @@ import { DocumentError } from './project/document.js'
 import { modelNamed } from './project/model-name.js'
 import { peerProblems, peersWithin } from './project/peer-settings.js'
 import { quotasWithin, weightsWithin } from './project/quotas.js'
+import { readSecret } from './project/read-secret.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, valueOfText, variableOf } from './project/settings.js'
 import type { RetentionRules } from './retention/rules.js'
 
@@ -40,6 +41,8 @@ export type Config = {
   readonly apiKey: string | undefined
   /** Secrets of the links that answer interrupts, newest first; from the data folder when there are none. */
   readonly tokenSecrets: readonly string[]
+  /** Gates that the project is meant to have no more. */
+  readonly retired: readonly string[]
   /** Mounts the conformance seams and fixtures. Never for production. */
   readonly conformance: boolean
   /** Absolute path of a folder of conformance workflows; only in conformance mode. */
@@ -58,6 +61,8 @@ export type Config = {
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
   readonly scheduling: { readonly tenant: string; readonly horizonDays: number }
+  /** `run`: what is run for a goal that does not say. */
+  readonly goals: { readonly enabled: boolean; readonly run?: GoalWorkWritten }
   readonly memory: MemorySettings
   readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
@@ -207,21 +212,6 @@ function modelsOf(settings: ReadonlyMap<string, Taken>) {
 
 const readerOf = (env: Environment, folder: string) => (ref: SecretRef) => readSecret(ref, env, folder)
 
-/** The end of a line is no part of a secret, and an empty one is none. */
-async function readSecret(ref: SecretRef, env: Environment, folder: string): Promise<string | undefined> {
-  const value = 'env' in ref ? env[ref.env] : await textOf(path.resolve(folder, ref.file))
-  return value?.trim() || undefined
-}
-
-async function textOf(file: string): Promise<string | undefined> {
-  try {
-    return await fs.readFile(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
 /** Providers that can be asked: those that need no key, and those whose key is at hand. */
 export async function usableProviders({
   agents,
@@ -296,6 +286,7 @@ function build(
     project,
     apiKey: get('apiKey'),
     tokenSecrets: listed(settings, 'tokenSecrets'),
+    retired: get('retired'),
     conformance: get('conformance'),
     fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.
@@ -308,6 +299,7 @@ function build(
     orchestrator: section('orchestrator'),
     retention: section('retention'),
     scheduling: section('scheduling'),
+    goals: section('goals'),
     memory: section('memory'),
     workspace: section('workspace'),
     rateLimit: section('rateLimit'),

@@ -1,4 +1,4 @@
-import type { ScheduleArm } from '../core/arm/arm.js'
+import type { HeartbeatArm, ScheduleArm } from '../core/arm/arm.js'
 import type { GoalEdits } from '../core/goal/events.js'
 import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
 import type { Goal, goalStateOf } from '../core/goal/state.js'
@@ -92,7 +92,9 @@ export type ScheduleShown = {
   readonly scheduleId: string
   readonly workflowId: string
   readonly triggerId: string
-  readonly arm: ScheduleArm
+  readonly arm: ScheduleArm | HeartbeatArm
+  /** Of a heartbeat: the last answer there was. */
+  readonly holds: boolean | null
   /** `spent`: no time is left that its expression matches. */
   readonly state: 'armed' | 'paused' | 'spent' | 'removed'
   /** While a run is under way: the time that it was at last waiting for. */
@@ -189,8 +191,13 @@ export interface GoalAdmin {
   find(tenant: string, goalId: string): Promise<Goal | undefined>
   /** The newest first; `before` is the id of the last one of the page before. */
   list(query: GoalQuery): Promise<readonly Goal[]>
-  /** Only while it is active. What is absent stays; bounds cannot be changed. */
-  edit(tenant: string, goalId: string, edits: GoalEdits): Promise<Answer<Goal> | undefined>
+  /** Only while it is active. What is absent stays; bounds cannot be changed. `edits` is asked for the goal as it is then. */
+  edit(
+    tenant: string,
+    goalId: string,
+    edits: (goal: Goal) => GoalEdits | Refusal,
+    response?: (goal: Goal) => RememberedResponse,
+  ): Promise<Answer<Goal> | undefined>
   command(
     tenant: string,
     goalId: string,
@@ -198,10 +205,21 @@ export interface GoalAdmin {
     response?: (goal: Goal) => RememberedResponse,
   ): Promise<Answer<Goal> | undefined>
   /** One iteration by hand. */
-  run(tenant: string, goalId: string): Promise<Answer<{ readonly goal: Goal; readonly runId: string }> | undefined>
+  run(
+    tenant: string,
+    goalId: string,
+    response?: (begun: BegunByHand) => RememberedResponse,
+  ): Promise<Answer<BegunByHand> | undefined>
   /** A run that names the goal: its iteration is reserved in the commit that begins it, or it is refused. */
-  contribute(goalId: string, request: CreateRun): Promise<Answer<InspectedRun>>
+  contribute(goalId: string, request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>>
+  /** The runs that it has reserved iterations for and that the query is for, newest first; none of a goal that is not there. */
+  runsOf(goalId: string, query: RunQuery & { readonly tenant: string }): Promise<RunRow[]>
+  /** Its log, like that of a run (`RunEngine`). */
+  readonly readEvents: RunEngine['readEvents']
+  readonly follow: RunEngine['follow']
 }
+
+export type BegunByHand = { readonly goal: Goal; readonly runId: string }
 
 export type NewGoal = {
   readonly owner: GoalOwner

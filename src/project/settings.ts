@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { GoalWorkSchema } from '../core/goal/goal-schema.js'
 import type { Json } from '../core/json.js'
 import { patternOf } from '../core/names.js'
 import {
@@ -18,6 +19,7 @@ import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { MIN_RETENTION_DAYS } from '../retention/rules.js'
 import { ModelNameText } from './model-name.js'
 import { PeerHostsSchema } from './peer-settings.js'
+import { RetiredGates } from './retired-gates.js'
 
 /** A setting that a flag, a variable and (unless `inFile` says no) the configuration file can give. */
 export type Setting = {
@@ -89,6 +91,7 @@ const QUOTAS = {
   storedBytes: count('bytes that the runs of one tenant take up', 1, Number.MAX_SAFE_INTEGER),
   effectsAtOnce: count('effects of one tenant in progress at once on one host', 1, 100_000),
   schedules: count('schedules of the workflows of one tenant', 1, 100_000),
+  goals: count('goals of one tenant that have not come to their end', 1, 100_000),
   weight: count('turns of one tenant, in proportion to those of others', 1, 1000),
 }
 
@@ -173,6 +176,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   ),
   dataKey: of(dataKey, { ...NOT_IN_FILE, otherwise: 'made on first start, in `<data>/data.key`' }),
   watch: of(flag('take up changes of `agents/`, `prompts/` and `packs/` while serving')),
+  retired: of(RetiredGates),
   conformance: of(flag('allow the node types that only conformance tests use; never in production')),
   fixtures: of(
     folder(
@@ -233,6 +237,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'quotas.storedBytes': of(QUOTAS.storedBytes, { otherwise: '20 GiB' }),
   'quotas.effectsAtOnce': of(QUOTAS.effectsAtOnce, { otherwise: '¾ of `limits.maxConcurrentEffects`' }),
   'quotas.schedules': of(QUOTAS.schedules, { otherwise: '`1000`' }),
+  'quotas.goals': of(QUOTAS.goals, { otherwise: '`1000`' }),
   'quotas.weight': of(QUOTAS.weight, { otherwise: '`1`' }),
   'quotas.tenants': of(tenantQuotas),
   'orchestrator.confidenceFloor': of(confidenceFloor),
@@ -271,6 +276,12 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ),
   ),
   'scheduling.horizonDays': of(count('days within which the first time of a schedule must lie', 1, 3_650, 366)),
+  'goals.enabled': of(
+    flag('let there be goals ([goals](../guides/goals.md)); `false` makes none, and those there are rest', true),
+  ),
+  'goals.run': of(GoalWorkSchema as TSchema, {
+    otherwise: 'nothing; a goal says so itself, or runs name it',
+  }),
   'memory.enabled': of(flag('let runs write down what later runs can read ([memory](../guides/memory.md))', true)),
   'memory.fullText': of(
     flag(
@@ -366,6 +377,7 @@ const FLAGS: { readonly [word: string]: boolean } = {
 export function valueOfText({ type }: Shape, text: string): Json {
   if (type === 'integer' || type === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
   if (type === 'boolean') return FLAGS[text.toLowerCase()] ?? text
+  if (type === 'array') return /^\s*\[/.test(text) ? (parsed(text) ?? text) : text.split(',')
   if (type === 'object') return /^\s*[[{]/.test(text) ? (parsed(text) ?? text) : (pairs(text) ?? text)
   return text
 }

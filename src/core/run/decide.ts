@@ -8,7 +8,7 @@
  * | active running  | run.started, run.resumed       | PauseRun: pausing, paused; stop: stopping, ended; quiet: ended |
  * | active pausing  | assay.pause.requested          | the host has nothing in hand: paused; PauseRun immediate; stop |
  * | active paused   | run.paused                     | ResumeRun: running; stop                                       |
- * | active stopping | assay.stop.requested           | ChildEnded of the last child: ended                            |
+ * | active stopping | assay.stop.requested           | the last child or peer has ended, and nothing else is owed     |
  * | ended           | run.completed, .failed,        | never                                                          |
  * |                 | .cancelled                     |                                                                |
  *

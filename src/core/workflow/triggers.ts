@@ -1,8 +1,9 @@
-import { type Static, Type } from 'typebox'
-import { type Missed, MOST_JITTER_MS, MOST_MISSED, type ScheduleArm } from '../arm/arm.js'
-import { cronProblem } from '../arm/cron.js'
+import type { Static } from 'typebox'
+import type { HeartbeatArm, ScheduleArm } from '../arm/arm.js'
+import { HeartbeatFields, heartbeatArmOf } from '../arm/heartbeat-document.js'
+import { ScheduleArmFields, scheduleArmOf, scheduleArmProblems } from '../arm/schedule-document.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
-import { AnyObject, Closed, May, OneOf, Text, Whole } from '../schema/kinds.js'
+import { AnyObject, Closed, May } from '../schema/kinds.js'
 import { filledBy } from '../schema/filled.js'
 import { schemaProblems } from '../schema/problems.js'
 import type { Shape } from '../schema/shape.js'
@@ -11,8 +12,12 @@ import type { WorkflowDefinition } from './definition.js'
 /** Kinds of triggers that this host serves: somebody asks for a run, or it is time for one. */
 const SERVED = ['manual', 'schedule']
 
+/** The one event that a trigger of type `event` may wait for: what a heartbeat looks at is otherwise than it was. */
+const STATE_CHANGED = 'heartbeat.stateChanged'
+
 const INSTEAD: { readonly [type: string]: string } = {
   webhook: 'let whoever would call send POST /v1/runs instead',
+  event: `start runs with POST /v1/runs; or keep it, with eventType "${STATE_CHANGED}" and what is to be looked at`,
 }
 
 /** Of one workflow. */
@@ -21,52 +26,37 @@ const MOST_SCHEDULES = 16
 /** It is part of the names of things: of events, of lists. */
 const TRIGGER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
+const { cron, timezone, ...others } = ScheduleArmFields
+
 /** `config` of a trigger of type `schedule`. */
 export const ScheduleConfigSchema = Closed({
-  cron: Text(400, {
-    description: 'When, as minute, hour, day of the month, month and day of the week; seconds may stand before them',
-    'x-must-be': 'a cron expression of five or six fields',
-  }),
-  timezone: May(
-    Type.String({
-      pattern: '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$',
-      'x-must-be': 'the name of a time zone, such as Europe/Berlin',
-      description: 'Whose wall clock the expression is about',
-      default: 'UTC',
-    }),
-  ),
+  cron,
+  timezone,
   inputs: May(AnyObject({ description: 'What each run is given', default: {} })),
-  missed: May(
-    OneOf(['skip', 'once', 'all'], {
-      description:
-        'What becomes of times at which no run could be started: none of them is made up for, all by one run, or each by a run of its own',
-      default: 'once',
-    }),
-  ),
-  maxMissed: May(Whole(1, MOST_MISSED, { description: 'With `all`: the latest so many are made up for', default: 10 })),
-  jitterSeconds: May(
-    Whole(0, MOST_JITTER_MS / 1_000, {
-      description:
-        'Each time is put off by up to so many seconds, always by the same, so that not all schedules of a host begin at once',
-      default: 0,
-    }),
-  ),
+  ...others,
 })
 
+/** `config` of a trigger of type `event`, whose `eventType` is STATE_CHANGED. */
+export const HeartbeatConfigSchema = Closed({
+  ...HeartbeatFields,
+  inputs: May(AnyObject({ description: 'What each run is given', default: {} })),
+})
+
+/** What starts runs of a workflow by itself. */
 export type ScheduleTrigger = {
   readonly triggerId: string
-  readonly arm: ScheduleArm
+  readonly arm: ScheduleArm | HeartbeatArm
   readonly inputs: JsonObject
 }
 
 /** A trigger that nobody serves would wait for ever; one that is switched off asks for nothing. */
 export function triggerProblems(triggers: readonly JsonObject[]): string[] {
   const asked = triggers.filter(({ enabled }) => enabled !== false)
-  const schedules = asked.filter(({ type }) => type === 'schedule')
+  const schedules = asked.filter(one => one.type === 'schedule' || isHeartbeat(one))
   const ids = schedules.map(({ id }) => String(id))
   const twice = ids.find((id, i) => ids.indexOf(id) !== i)
   return [
-    ...asked.filter(({ type }) => !SERVED.includes(String(type))).map(unserved),
+    ...asked.filter(one => !SERVED.includes(String(one.type)) && !isHeartbeat(one)).map(unserved),
     ...schedules.flatMap(scheduleProblems),
     ...(twice === undefined ? [] : [`triggers: id "${twice}" is used twice; give each schedule its own`]),
     ...(schedules.length > MOST_SCHEDULES
@@ -75,42 +65,47 @@ export function triggerProblems(triggers: readonly JsonObject[]): string[] {
   ]
 }
 
+const isHeartbeat = ({ type, eventType }: JsonObject): boolean => type === 'event' && eventType === STATE_CHANGED
+
 function unserved({ id, type }: JsonObject): string {
   const instead = INSTEAD[String(type)] ?? 'start runs with `assay run` or POST /v1/runs'
   return `triggers["${String(id)}"].type is "${String(type)}", and nothing here would ever start it: this host serves ${SERVED.join(', ')}; remove it, and ${instead}`
 }
 
-function scheduleProblems({ id, config = {}, nodeId, eventType }: JsonObject): string[] {
+function scheduleProblems(trigger: JsonObject): string[] {
+  const { id, config = {}, nodeId, eventType } = trigger
+  const isBeat = isHeartbeat(trigger)
+  const what = isBeat ? 'heartbeat' : 'schedule'
   const at = `triggers["${String(id)}"]`
   if (!TRIGGER_ID.test(String(id)))
     return [
-      `triggers: the id of a schedule must be 1 to 64 letters, digits and . _ -, beginning with a letter or digit; it is ${JSON.stringify(id)}`,
+      `triggers: the id of a ${what} must be 1 to 64 letters, digits and . _ -, beginning with a letter or digit; it is ${JSON.stringify(id)}`,
     ]
-  const idle = Object.entries({ nodeId, eventType }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${at}.${name} is read by nothing; a schedule starts the whole workflow, so remove it`],
+  const idle = Object.entries({ nodeId, ...(isBeat ? {} : { eventType }) }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${at}.${name} is read by nothing; a ${what} starts the whole workflow, so remove it`],
   )
+  if (isBeat) return [...idle, ...schemaProblems(HeartbeatConfigSchema, config, `${at}.config`)]
   const misshapen = schemaProblems(ScheduleConfigSchema, config, `${at}.config`)
   if (misshapen.length > 0 || !isObject(config)) return [...idle, ...misshapen]
-  const problem = cronProblem(String(config.cron))
-  const most = config.maxMissed !== undefined && config.missed !== 'all'
-  return [
-    ...idle,
-    ...(problem === undefined ? [] : [`${at}.config.cron ${problem}`]),
-    ...(most ? [`${at}.config.maxMissed says nothing where missed is not "all"; set that, or leave it out`] : []),
-  ]
+  return [...idle, ...scheduleArmProblems(config, `${at}.config`)]
 }
 
 /** The schedules of a workflow that was accepted. What an older host let pass and this one would not is none. */
 export function schedulesOf({ triggers }: Pick<WorkflowDefinition, 'triggers'>): ScheduleTrigger[] {
-  return triggers.flatMap(trigger => {
+  return triggers.flatMap((trigger): ScheduleTrigger[] => {
     const { id, type, enabled, config = {} } = trigger
-    if (type !== 'schedule' || enabled === false || scheduleProblems(trigger).length > 0) return []
-    const { cron, timezone, inputs, missed, maxMissed, jitterSeconds } = filledBy(
-      ScheduleConfigSchema as Shape,
-      config as Json,
-    ) as Required<Static<typeof ScheduleConfigSchema>>
-    const policy: Missed = missed === 'all' ? { policy: missed, most: maxMissed } : { policy: missed }
-    const arm: ScheduleArm = { kind: 'schedule', cron, timezone, missed: policy, jitterMs: jitterSeconds * 1_000 }
-    return [{ triggerId: String(id), arm, inputs }]
+    const isBeat = isHeartbeat(trigger)
+    if (type !== 'schedule' && !isBeat) return []
+    if (enabled === false || scheduleProblems(trigger).length > 0) return []
+    const triggerId = String(id)
+    if (isBeat) {
+      const filled = filledBy(HeartbeatConfigSchema as Shape, config as Json)
+      const { inputs, ...wanted } = filled as Required<Static<typeof HeartbeatConfigSchema>>
+      return [{ triggerId, arm: heartbeatArmOf(wanted), inputs }]
+    }
+    const { inputs, ...wanted } = filledBy(ScheduleConfigSchema as Shape, config as Json) as Required<
+      Static<typeof ScheduleConfigSchema>
+    >
+    return [{ triggerId, arm: scheduleArmOf(wanted), inputs }]
   })
 }
