@@ -113,7 +113,7 @@ async function finished(telling: Telling): Promise<number> {
   const writes = await host.handOver()
   const runs = await storedRuns(telling.database)
   expect(findingsOf(runs)).toEqual([])
-  const [root] = runs.filter(({ row }) => row?.parentRunId === null && row.workflowId === 'release-notes')
+  const [root] = runs.filter(({ row, definition }) => row?.parentRunId === null && definition?.id === 'release-notes')
   expect(root?.row?.status).toBe('completed')
   const completed = root?.events.filter(({ type, nodeId }) => type === 'node.completed' && nodeId === 'publish')
   expect(completed).toHaveLength(1)
