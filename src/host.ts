@@ -216,8 +216,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const parts = { engine, goals, standards, house, ground, loaded: checked.loaded }
-  const { register, reload } = projectOf(config, parts)
+  const own = { engine, goals, standards, house, ground, loaded: checked.loaded }
+  const { register, reload } = projectOf(config, own)
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
