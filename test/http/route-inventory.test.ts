@@ -109,6 +109,10 @@ const MATRIX: { readonly [operation: string]: string } = {
   putFile: 'workspace:write',
   removeFile: 'workspace:write',
   readStream: 'runs:read',
+  listAuditTrail: 'audit:read',
+  listToolServers: 'transcripts:read',
+  readTranscript: 'transcripts:read',
+  retryRun: 'runs:create',
   getOwnKey: 'authenticated',
   listKeys: 'keys:manage',
   createKey: 'keys:manage',
@@ -166,7 +170,7 @@ describe('every route is accounted for', () => {
 
   test('R-REST-20: with the scope no route is 401, 403 or 5xx; what is not provided is 501', async () => {
     for (const row of host.app.routeTable) {
-      const reply = await ask(row.access === 'tenants:manage' ? 'operator' : 'alice', row)
+      const reply = await ask([row.access, row.alsoNeeds].includes('tenants:manage') ? 'operator' : 'alice', row)
       const said = `${row.operation} ${reply.text}`
       if (ABSENT.includes(row.operation)) expect([reply.status, reply.json.error], said).toEqual(NOT_PROVIDED)
       else expect([401, 403].includes(reply.status) || reply.status >= 500, said).toBe(false)
