@@ -39,8 +39,9 @@ import {
   openPeers,
   receiptsOf,
   spacesOf,
+  stepsDescribed,
 } from './furnish.js'
-import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
+import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
 import { createApp } from './http/app.js'
@@ -49,7 +50,8 @@ import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
-import { completeGoalProbes } from './standards/goal-probes.js'
+import { createPredicates } from './standards/predicates.js'
+import { goalProbes } from './standards/probe-set.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -138,6 +140,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const records = createRecords({ store, clock, readRecord, readTrial: readTrialIn(store) })
   const calendar = cronCalendar()
   const inspector = inspectorFor(config, ground)
+  const predicates = createPredicates({ inspector, clock, log })
   const sight = { store, vault: tenantVault, turns, plans: () => engine.plans }
   const engine: Engine = new Engine(
     {
@@ -150,10 +153,11 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
-      actors: actorsOf(ground, house),
+      actors: actorsOf(config, ground, house, desk),
       definitionShape,
       announcer: webhooks,
       calendar,
+      predicates,
       agents: parts.agents ?? house.agents,
       today: house.today,
       standards: checked,
@@ -168,7 +172,18 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
   const settings = goalSettings(config, ground)
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, filesLeft, settings }
+  const goalGround = {
+    store,
+    clock,
+    ids,
+    log,
+    standards: checked,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings,
+  }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
@@ -190,7 +205,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const app = createApp({
     engine,
     goals,
-    readProbes: (probes, field) => completeGoalProbes(probes, field, 'api'),
+    readProbes: goalProbes('api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,
@@ -199,7 +214,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const { register, reload } = projectOf(config, engine, standards, house, log)
+  const { register, reload } = projectOf(config, engine, standards, house, ground)
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
@@ -212,10 +227,20 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
 }
 
 /** What is registered of the project: at the start, and again when it has changed. */
-function projectOf(config: Config, engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log) {
+function projectOf(
+  config: Config,
+  engine: Engine,
+  standards: StandardsRegistry,
+  house: AgentHouse,
+  { log, clock }: Pick<Ground, 'log' | 'clock'>,
+) {
+  const steps = () => stepsDescribed(config, { clock })
   const register = async () => {
     if (config.project === undefined) return
-    const problems = await registerProject(config.project, registrarOf(config, engine, standards, house, log))
+    const problems = await registerProject(config.project, {
+      ...registrarOf(config, engine, standards, house, log),
+      steps,
+    })
     if (problems.length > 0) throw new ConfigError(problems)
   }
   const reload = createReload(config, async () => {
@@ -316,7 +341,7 @@ const registrarOf = (
   standards: StandardsRegistry,
   house: AgentHouse,
   log: Log,
-): Registrar => ({
+): Omit<Registrar, 'steps'> => ({
   engine,
   agents: house.catalog
     .list()

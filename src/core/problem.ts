@@ -143,6 +143,8 @@ export const FAILURES = {
   workspace_conflict: 'A file was changed by somebody else since the run saw it',
   memory_refused: 'Memory could not be read or written as the node asked',
   workspace_refused: 'A file of the workspace could not be read or written as the node asked',
+  step_changed: 'A step of the project is gone, or has other schemas than when the run was started',
+  step_failed: 'A step of the project threw, or its process was ended',
   scope_missing: 'Whoever the run acts for may not do what the node does',
   value_too_large: 'A node gave or wrote a value over the size limit',
   effect_failed: 'An outside effect failed for good',

@@ -1,4 +1,4 @@
-import type { ScheduleArm } from '../core/arm/arm.js'
+import type { HeartbeatArm, ScheduleArm } from '../core/arm/arm.js'
 import type { GoalEdits } from '../core/goal/events.js'
 import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
 import type { Goal, goalStateOf } from '../core/goal/state.js'
@@ -92,7 +92,9 @@ export type ScheduleShown = {
   readonly scheduleId: string
   readonly workflowId: string
   readonly triggerId: string
-  readonly arm: ScheduleArm
+  readonly arm: ScheduleArm | HeartbeatArm
+  /** Of a heartbeat: the last answer there was. */
+  readonly holds: boolean | null
   /** `spent`: no time is left that its expression matches. */
   readonly state: 'armed' | 'paused' | 'spent' | 'removed'
   /** While a run is under way: the time that it was at last waiting for. */
@@ -212,8 +214,8 @@ export interface GoalAdmin {
   ): Promise<Answer<BegunByHand> | undefined>
   /** A run that names the goal: its iteration is reserved in the commit that begins it, or it is refused. */
   contribute(goalId: string, request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>>
-  /** The runs that it has reserved iterations for, oldest first; none of a goal that is not there. */
-  contributing(tenant: string, goalId: string): Promise<readonly string[]>
+  /** The runs that it has reserved iterations for and that the query is for, newest first; none of a goal that is not there. */
+  runsOf(goalId: string, query: RunQuery & { readonly tenant: string }): Promise<RunRow[]>
   /** Its log, like that of a run (`RunEngine`). */
   readonly readEvents: RunEngine['readEvents']
   readonly follow: RunEngine['follow']

@@ -103,13 +103,23 @@ const OPERATORS_ONLY: { readonly [type: string]: string } = {
   command: 'runs a program on the host',
 }
 
+/** What the probe is written in, and the folder of the project for that. */
+type Home = { readonly what: string; readonly folder: string }
+
+const GATE: Home = { what: 'gate', folder: 'gates/' }
+
 /** What is wrong with where a file is looked for, and with its path there. */
-function filePlaceProblems({ file, in: place }: ProbeOf<'file'>, field: string, origin: Origin): string[] {
+function filePlaceProblems(
+  { file, in: place }: ProbeOf<'file'>,
+  field: string,
+  origin: Origin,
+  { what, folder }: Home,
+): string[] {
   if (place !== 'workspace')
     return origin === 'project'
       ? []
       : [
-          `${field}.in is project${place === undefined ? ', where left out' : ''}: all tenants share those files, so only gates of the project folder look at them; say in: workspace, or put the gate into gates/ there`,
+          `${field}.in is project${place === undefined ? ', where left out' : ''}: all tenants share those files, so only ${what}s of the project folder look at them; say in: workspace, or put the ${what} into ${folder} there`,
         ]
   return isNamed('filePath', file)
     ? []
@@ -119,11 +129,11 @@ function filePlaceProblems({ file, in: place }: ProbeOf<'file'>, field: string, 
 type ProbeOf<T extends Probe['type']> = Extract<Probe, { readonly type: T }>
 
 /** What no schema can say of a probe. */
-export function probeProblems(probe: Probe, field: string, origin: Origin): string[] {
+export function probeProblems(probe: Probe, field: string, origin: Origin, home = GATE): string[] {
   const reason = origin === 'project' ? undefined : own(OPERATORS_ONLY, probe.type)
   if (reason !== undefined)
     return [
-      `${field}.type "${probe.type}" ${reason}, so it is taken from the project folder only; put the gate into gates/ there`,
+      `${field}.type "${probe.type}" ${reason}, so it is taken from the project folder only; put the ${home.what} into ${home.folder} there`,
     ]
   switch (probe.type) {
     case 'regex':
@@ -138,7 +148,7 @@ export function probeProblems(probe: Probe, field: string, origin: Origin): stri
       ]
     case 'file':
       return [
-        ...filePlaceProblems(probe, field, origin),
+        ...filePlaceProblems(probe, field, origin, home),
         ...(!probe.exists && [probe.sha256, probe.min_bytes, probe.max_bytes].some(rule => rule !== undefined)
           ? [`${field} says that the file must not exist; remove sha256, min_bytes and max_bytes`]
           : []),

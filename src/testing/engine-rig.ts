@@ -8,18 +8,18 @@ import type { Announcer } from '../engine/ports/announcer.js'
 import type { Calendar } from '../engine/ports/calendar.js'
 import type { Ids } from '../engine/ports/clock.js'
 import type { Peers } from '../engine/ports/peers.js'
+import type { Inspector, Predicates, Records, Standards } from '../engine/ports/verification.js'
 import type { Performer } from '../engine/ports/performer.js'
 import type { SchemaChecker } from '../engine/ports/schema-checker.js'
 import type { Store } from '../engine/ports/store.js'
 import type { Today } from '../engine/ports/today.js'
-import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
 import { Engine } from '../engine/runtime/engine.js'
 import type { EngineDeps, EngineOptions } from '../engine/runtime/engine-deps.js'
 import { MemoryStore } from '../store/memory/memory-store.js'
 import { agentsDouble, glassVault } from './agents.js'
 import { LIMITS } from './limits.js'
 import { ManualClock, settled } from './manual-clock.js'
-import { inspectorDouble, recordsDouble, standardsDouble } from './verification.js'
+import { inspectorDouble, predicatesDouble, recordsDouble, standardsDouble } from './verification.js'
 import { type Sketch, sketch } from './workflow.js'
 
 /** Ids that count up: the same test makes the same log every time. */
@@ -56,6 +56,7 @@ export type Rig = {
       readonly store?: Store
       readonly announcer?: Announcer
       readonly calendar?: Calendar
+      readonly predicates?: Predicates
       readonly schemas?: SchemaChecker
       readonly agents?: Agents
       readonly today?: Today
@@ -89,8 +90,7 @@ const NOBODY_WAITS: NonNullable<EngineDeps['turns']> = {
 }
 
 /** Engines over one store and one manual clock, as if they were processes. */
-export function engineRig(store: Store = new MemoryStore(), ids = new CountingIds()): Rig {
-  const clock = new ManualClock()
+export function engineRig(store: Store = new MemoryStore(), ids = new CountingIds(), clock = new ManualClock()): Rig {
   return {
     store,
     clock,
@@ -101,6 +101,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         store: seen = store,
         announcer,
         calendar = cronCalendar(),
+        predicates = predicatesDouble(),
         schemas = NO_SCHEMAS,
         agents,
         today,
@@ -124,6 +125,7 @@ export function engineRig(store: Store = new MemoryStore(), ids = new CountingId
         capabilities: new Set(['assay.conformance']),
         performers,
         calendar,
+        predicates,
         definitionShape: () => undefined,
         agents: agents ?? agentsDouble({ agents: {} }),
         vault: glassVault,

@@ -12,7 +12,7 @@ import { type Rig, register } from './engine-rig.js'
 import { boundGate } from './gates.js'
 import { AGENT, answered } from './invocations.js'
 import { settled } from './manual-clock.js'
-import { inspectorDouble, standardsDouble } from './verification.js'
+import { inspectorDouble, predicatesDouble, standardsDouble } from './verification.js'
 import type { Sketch } from './workflow.js'
 
 /** What the verifiers of a goal's judge say, one judgement after the other; the last one stays. */
@@ -89,6 +89,7 @@ export function goalsOn(
   store = own,
   calendar = NO_CALENDAR,
   inspector = inspectorDouble(),
+  predicates = predicatesDouble(),
 ): GoalAdmin {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const filesLeft = () => async () => ({ is: 'unknown', why: 'nobody has files here' }) as const
@@ -101,6 +102,7 @@ export function goalsOn(
     standards,
     calendar,
     inspector,
+    predicates,
     filesLeft,
     settings: GOAL_SETTINGS,
   })
@@ -123,7 +125,7 @@ export async function goalHost(
 ): Promise<GoalHost> {
   const engine = await rig.host({ agents: judgingAgents(verdicts, result), standards: goalStandards(), ...given })
   if (workflow) await register(engine, workflow)
-  return { engine, goals: goalsOn(rig, engine, given.store, calendar, given.inspector) }
+  return { engine, goals: goalsOn(rig, engine, given.store, calendar, given.inspector, given.predicates) }
 }
 
 export type GoalHost = { readonly engine: Engine; readonly goals: GoalAdmin }

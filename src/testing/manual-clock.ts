@@ -6,7 +6,11 @@ export class ManualClock implements Clock {
   readonly #start: number
   #timers: { at: number; callback: () => void }[] = []
 
-  constructor(start = Date.UTC(2026, 0, 1)) {
+  /** `rest`: gives what is under way the chance to finish; `settled` does for all that needs no other process. */
+  constructor(
+    start = Date.UTC(2026, 0, 1),
+    private readonly rest: () => Promise<void> = settled,
+  ) {
     this.#now = start
     this.#start = start
   }
@@ -38,7 +42,7 @@ export class ManualClock implements Clock {
   /** Moves on by `ms`, letting everything that falls due, and what that leads to, happen on the way. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms
-    await settled()
+    await this.rest()
     for (;;) {
       const next = this.#timers.reduce<{ at: number; callback: () => void } | undefined>(
         (first, timer) => (first && first.at <= timer.at ? first : timer),
@@ -48,7 +52,7 @@ export class ManualClock implements Clock {
       this.#timers = this.#timers.filter(timer => timer !== next)
       this.#now = Math.max(this.#now, next.at)
       next.callback()
-      await settled()
+      await this.rest()
     }
     this.#now = end
   }

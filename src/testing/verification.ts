@@ -1,7 +1,7 @@
 import type { BoundGate } from '../core/verification/gate.js'
 import type { ProbeResult } from '../core/verification/voting/judgement.js'
 import type { TrackRecord } from '../core/verification/voting/licence.js'
-import type { Inspector, Records, Standards } from '../engine/ports/verification.js'
+import type { Inspector, Predicates, Records, Standards } from '../engine/ports/verification.js'
 
 /** Gates by the workflow they stand in; none for the others. */
 export function standardsDouble(gates: { readonly [workflowId: string]: readonly BoundGate[] } = {}): Standards {
@@ -20,6 +20,11 @@ export function standardsDouble(gates: { readonly [workflowId: string]: readonly
 export const inspectorDouble = (find: Inspector['inspect'] = async () => [] as ProbeResult[]): Inspector => ({
   inspect: find,
 })
+
+/** Takes whatever is asked, and answers as it is told to. */
+export const predicatesDouble = (
+  ask: Predicates['ask'] = async () => ({ status: 'error', holds: null }),
+): Predicates => ({ complete: () => ({ ok: true, value: [] }), ask })
 
 /** Nothing that anybody has shown. */
 export const NOTHING_SHOWN: TrackRecord = {

@@ -8,7 +8,6 @@ import type { BudgetPolicy } from '../../src/core/budget/budget.js'
 import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
-import type { Json } from '../../src/core/json.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import type { GoalSettings } from '../../src/engine/goals/deps.js'
 import { createGoals } from '../../src/engine/goals/goals.js'
@@ -33,14 +32,14 @@ import type { AppDeps } from '../../src/http/deps.js'
 import { ReceiptIssuer } from '../../src/receipts/issuer.js'
 import { Eraser } from '../../src/retention/eraser.js'
 import { createSecretRegister } from '../../src/secrets/redactor.js'
-import { completeGoalProbes } from '../../src/standards/goal-probes.js'
+import { goalProbes } from '../../src/standards/probe-set.js'
 import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
 import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
 import { GOAL_SETTINGS } from '../../src/testing/goal-rig.js'
-import { inspectorDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
+import { inspectorDouble, predicatesDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
 import { Webhooks } from '../../src/webhooks/webhooks.js'
@@ -172,13 +171,14 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     calendar: cronCalendar(),
     standards: options.gates ?? standardsDouble(),
     inspector: options.inspector ?? inspectorDouble(),
+    predicates: predicatesDouble(),
     filesLeft: noFiles,
     settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
   })
   const deps = {
     engine,
     goals,
-    readProbes: (probes: Json, field: string) => completeGoalProbes(probes, field, 'api'),
+    readProbes: goalProbes('api'),
     keys: store,
     responses: store,
     usage: store,
@@ -248,6 +248,7 @@ const newEngine = (
       }),
       standards: gates,
       inspector: inspectorDouble(),
+      predicates: predicatesDouble(),
       records: recordsDouble(),
     },
     {

@@ -137,6 +137,30 @@ describe('schedules over HTTP', () => {
       calendar: false,
       maxFutureHorizon: 'P366D',
     })
-    expect(json.heartbeat).toBeUndefined()
+    expect(json.heartbeat).toEqual({ supported: true, minIntervalSec: 5, maxRuntimeMs: 300_000 })
+  })
+
+  test('R-ARM-2: a heartbeat is shown with how often it looks and what it found, and nowhere with what it looks at', async () => {
+    const config = { intervalSeconds: 60, probes: [{ type: 'http', url: `https://example.com/${CANARY}` }] }
+    const triggers = [{ id: 'beat', type: 'event', eventType: 'heartbeat.stateChanged', config }]
+    expect((await put(workflow('react', [node('only', 'core.noop')], { triggers }))).status).toBe(201)
+    const [one] = await list()
+    expect(one).toMatchObject({
+      kind: 'heartbeat',
+      workflowId: 'react',
+      intervalSeconds: 60,
+      maxRuntimeSeconds: 30,
+      holds: null,
+      state: 'armed',
+    })
+    expect(one).not.toHaveProperty('cron')
+    expect(JSON.stringify(one)).not.toContain(CANARY)
+    const refused = await put(
+      workflow('react', [node('only', 'core.noop')], { triggers: [{ ...triggers[0], config: {} }] }),
+    )
+    expect([refused.status, refused.json.message]).toEqual([
+      400,
+      expect.stringContaining('intervalSeconds is required'),
+    ])
   })
 })

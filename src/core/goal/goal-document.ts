@@ -48,7 +48,7 @@ export function readGoal(raw: JsonObject, readProbes: ReadProbes): GoalDocument 
   if ('code' in written) return written
   const { objective, completion, continuation, bounds, assay = {} } = written
   const { run, judge } = assay
-  const probes = judge?.probes && readProbes(judge.probes, 'assay.judge.probes')
+  const probes = judge?.probes && readProbes(judge.probes, 'assay.judge')
   if (probes && !probes.ok) return invalid(probes.problems)
   const whole = continuationOf(asMode(continuation), armOf(assay.arm))
   if ('code' in whole) return whole

@@ -205,15 +205,20 @@ export type EffectOutcome =
       readonly type: 'EffectAnswered'
       readonly nodeId: string
       readonly since: number
-      readonly answer: /** `entries`, `read`: what it writes down for later, and what of that it has read. */
+      readonly answer: /**
+       * `entries`, `read`: what it writes down for later, and what of that it has read; `said`: lines for the log;
+       * `codeDigest`: of the code of the project that did it.
+       */
         | {
             ok: true
             output: Json
             entries?: readonly EntryMade[]
             read?: readonly EntriesRead[]
             call?: SystemCall
+            said?: readonly string[]
+            codeDigest?: string
           }
-        | { ok: false; error: Failure; call?: SystemCall }
+        | { ok: false; error: Failure; call?: SystemCall; said?: readonly string[]; codeDigest?: string }
     }
   | {
       readonly type: 'JournalUsed'

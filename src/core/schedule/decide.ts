@@ -57,6 +57,8 @@ export type ScheduleInput =
   | { readonly type: 'RunNow' }
   /** `begun`: a run that is ready to begin, if its tick is owed one. */
   | (Extract<ArmInput, { type: 'TicksFound' }> & { readonly begun?: Begun })
+  /** What a heartbeat has found. */
+  | Extract<ArmInput, { type: 'PredicateAnswered' }>
   | { readonly type: 'RunReady'; readonly begun: Begun }
   | { readonly type: 'RunRefused'; readonly tick: string; readonly code: string; readonly mayHelpLater: boolean }
   | { readonly type: 'RunEnded'; readonly runId: string; readonly outcome: ScheduledOutcome }
@@ -147,6 +149,8 @@ function heard(
     case 'TicksFound':
       draft.tell(...armHears(arm, input, draft.told))
       return input.begun && begin(draft, input.begun)
+    case 'PredicateAnswered':
+      return told(draft, armHears(arm, input, draft.told))
     case 'RunReady':
       return begin(draft, input.begun)
     case 'RunRefused':

@@ -8,6 +8,7 @@ import { type OpenSchedule, type ScheduleState, tickLabel } from './state.js'
 /** What the world owes a schedule; not before `notBefore`. */
 export type ScheduleEffect = { readonly key: string; readonly notBefore: number } & (
   | (Extract<ArmEffect, { kind: 'find-ticks' }> & { readonly work: ScheduledWork; readonly arm: Arm })
+  | Extract<ArmEffect, { kind: 'ask-predicate' }>
   | { readonly kind: 'start-run'; readonly work: ScheduledWork; readonly tick: ArmTick }
   | { readonly kind: 'watch-run'; readonly runId: string; readonly watches: true }
 )
@@ -28,8 +29,10 @@ export function scheduleEffects(state: ScheduleState): ScheduleEffect[] {
         notBefore: held?.until ?? 0,
       },
     ]
-  return armPending(state.scheduleId, arm, false).flatMap((effect): ScheduleEffect[] =>
-    effect.kind === 'find-ticks' ? [{ ...effect, key: `ticks ${effect.round}`, work, arm: arm.arm }] : [],
+  return armPending(state.scheduleId, arm, false).map(effect =>
+    effect.kind === 'find-ticks'
+      ? { ...effect, key: `ticks ${effect.round}`, work, arm: arm.arm }
+      : { ...effect, key: `ask ${effect.round}` },
   )
 }
 

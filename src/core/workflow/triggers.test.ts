@@ -60,3 +60,44 @@ test('each has its own id, and there are not too many of them', () => {
   const many = Array.from({ length: 17 }, (_, i) => daily({ id: `t${i}` }))
   expect(triggerProblems(many)).toEqual(['triggers has 17 schedules; the limit is 16, so split the workflow'])
 })
+
+const beat = (more: JsonObject = {}, config: JsonObject = {}): JsonObject => ({
+  id: 'beat',
+  type: 'event',
+  eventType: 'heartbeat.stateChanged',
+  config: { intervalSeconds: 60, probes: [{ type: 'http', url: 'https://example.com' }], ...config },
+  ...more,
+})
+
+test('a heartbeat is read with its defaults', () => {
+  expect(triggerProblems([beat()])).toEqual([])
+  expect(schedulesOf({ triggers: [beat(), beat({ id: 'off', enabled: false })] })).toEqual([
+    {
+      triggerId: 'beat',
+      inputs: {},
+      arm: {
+        kind: 'heartbeat',
+        everyMs: 60_000,
+        maxRuntimeMs: 30_000,
+        predicate: { probes: [{ type: 'http', url: 'https://example.com' }] },
+      },
+    },
+  ])
+})
+
+test.each<[string, JsonObject, string]>([
+  ['no interval', beat({ config: { probes: [{}] } }), 'triggers["beat"].config.intervalSeconds is required'],
+  ['one that is too short', beat({}, { intervalSeconds: 4 }), 'intervalSeconds must be a whole number from 5 to'],
+  [
+    'one that may take too long',
+    beat({}, { maxRuntimeSeconds: 301 }),
+    'maxRuntimeSeconds must be a whole number from 1 to 300',
+  ],
+  ['nothing to look at', beat({}, { probes: [] }), 'triggers["beat"].config.probes must be a list of 1 to 20'],
+  ['an expression', beat({}, { cron: '* * * * *' }), 'triggers["beat"].config'],
+  ['another event', beat({ eventType: 'heartbeat' }), 'with eventType "heartbeat.stateChanged"'],
+  ['a node', beat({ nodeId: 'a' }), 'a heartbeat starts the whole workflow'],
+])('a heartbeat with %s is refused', (_, trigger, problem) => {
+  expect(triggerProblems([trigger])).toEqual([expect.stringContaining(problem)])
+  expect(schedulesOf({ triggers: [trigger] })).toEqual([])
+})

@@ -1,16 +1,15 @@
-import type { ArmEffect } from '../../core/arm/effects.js'
 import type { GoalWork } from '../../core/goal/goal.js'
 import type { QuotasOf } from '../../core/quotas.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Log } from '../ports/log.js'
+import type { FileLookup, Inspector, Predicates, Standards } from '../ports/verification.js'
 import type { Store } from '../ports/store.js'
-import type { FileLookup, Inspector, Standards } from '../ports/verification.js'
 import type { StreamGround } from '../standing/standing.js'
 
 /** What goals are made with. */
 export type GoalDeps = Pick<StreamGround, 'starter' | 'runs' | 'cache' | 'followers'> & {
-  readonly store: Pick<Store, 'readEvents' | 'listRuns'>
+  readonly store: Pick<Store, 'readEvents' | 'listRuns' | 'readRun'>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log
@@ -21,8 +20,7 @@ export type GoalDeps = Pick<StreamGround, 'starter' | 'runs' | 'cache' | 'follow
   readonly inspector: Inspector
   /** The workspace as a run has left it. */
   readonly filesLeft: (tenant: string, runId: string) => FileLookup
-  /** What predicates of arms look at; undefined where there are none here. */
-  readonly predicates?: Predicates
+  readonly predicates: Predicates
 }
 
 export type GoalSettings = {
@@ -35,13 +33,4 @@ export type GoalSettings = {
   readonly horizonMs: number
   /** Takes secrets out of what somebody wrote. */
   readonly redact: { text(text: string): string }
-}
-
-/** Asks what a heartbeat or a commitment wants to know. */
-export type Predicates = {
-  holds(
-    tenant: string,
-    predicate: Extract<ArmEffect, { kind: 'ask-predicate' }>['predicate'],
-    maxRuntimeMs: number,
-  ): Promise<boolean>
 }

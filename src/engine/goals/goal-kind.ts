@@ -1,11 +1,12 @@
+import type { ArmEffect } from '../../core/arm/effects.js'
 import { decideGoal } from '../../core/goal/decide.js'
 import { type GoalEffect, goalPending, goalTimer, goalWakeAt } from '../../core/goal/effects.js'
 import { evolveGoal } from '../../core/goal/evolve.js'
 import type { GoalInput } from '../../core/goal/input.js'
-import { type GoalState, goalStateOf } from '../../core/goal/state.js'
+import { type Goal, type GoalState, goalStateOf } from '../../core/goal/state.js'
 import type { RunStatus } from '../../core/run/events.js'
+import { askPredicate, ticksFound } from '../standing/arm-effects.js'
 import type { LoadedStream, Put, StreamKind } from '../standing/stream-kind.js'
-import { performArm } from './arm-effects.js'
 import type { GoalDeps } from './deps.js'
 import { stopGoalRun, watchGoalRun } from './goal-runs.js'
 import { startJudge } from './judge.js'
@@ -48,8 +49,15 @@ async function perform(
         ? judgeByProbes(deps, state, effect, signal)
         : startJudge(deps, state, effect)
     case 'arm':
-      return performArm(deps, state, effect.arm)
+      return armHeard(deps, state, effect.arm, signal)
   }
+}
+
+async function armHeard(deps: GoalDeps, { tenant, goalId }: Goal, effect: ArmEffect, signal: AbortSignal) {
+  const owner = { tenant, stream: goalId }
+  const input =
+    effect.kind === 'find-ticks' ? ticksFound(deps, effect) : await askPredicate(deps, owner, effect, signal)
+  return input && { input }
 }
 
 /** What its row says: the words of runs, for the columns of lists. */

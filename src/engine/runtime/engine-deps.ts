@@ -15,7 +15,7 @@ import type { Performer, StepActor } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { Today } from '../ports/today.js'
-import type { Inspector, Records, Standards } from '../ports/verification.js'
+import type { Inspector, Predicates, Records, Standards } from '../ports/verification.js'
 import type { SchedulingOptions } from '../schedules/schedules.js'
 import type { OffFor } from '../plans/plans.js'
 
@@ -38,6 +38,8 @@ export type EngineDeps = {
   /** Who wants to be told of events; nobody when absent. */
   readonly announcer?: Announcer
   readonly calendar: Calendar
+  /** What heartbeats look at. */
+  readonly predicates: Predicates
   readonly agents: Agents
   /** For replays to compare with; without it they are told as they were. */
   readonly today?: Today

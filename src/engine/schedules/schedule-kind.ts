@@ -13,8 +13,10 @@ import { type OpenSchedule, type ScheduleState, tickLabel } from '../../core/sch
 import { schedulesOf } from '../../core/workflow/triggers.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
+import type { Predicates } from '../ports/verification.js'
 import type { Store } from '../ports/store.js'
 import type { Plans } from '../plans/plans.js'
+import { askPredicate, ticksFound } from '../standing/arm-effects.js'
 import type { RunStarter } from '../standing/run-starter.js'
 import type { Put, StreamKind } from '../standing/stream-kind.js'
 
@@ -23,6 +25,7 @@ export type ScheduleKind = StreamKind<ScheduleState, ScheduleInput, ScheduleEffe
 type KindDeps = {
   readonly calendar: Calendar
   readonly clock: Clock
+  readonly predicates: Predicates
   readonly store: Pick<Store, 'readRun'>
   readonly plans: Pick<Plans, 'named'>
   readonly starter: Pick<RunStarter, 'born'>
@@ -40,15 +43,30 @@ export function scheduleKind(deps: KindDeps): ScheduleKind {
     timer: scheduleTimer,
     status: scheduleStatus,
     poisoned: attempts => ({ type: 'Poisoned', attempts }),
-    async perform({ streamId, state }, effect) {
+    async perform({ streamId, state }, effect, signal) {
       if (state.phase !== 'open') return undefined
       if (effect.kind === 'watch-run') return watch(deps, effect.runId)
       const owed: Owed = { streamId, state }
-      return (
-        (await changed(deps, owed)) ??
-        (effect.kind === 'find-ticks' ? find(deps, owed, effect) : start(deps, owed, effect))
-      )
+      return (await changed(deps, owed)) ?? act(deps, owed, effect, signal)
     },
+  }
+}
+
+async function act(
+  deps: KindDeps,
+  owed: Owed,
+  effect: Exclude<ScheduleEffect, { kind: 'watch-run' }>,
+  signal: AbortSignal,
+): Promise<Put<ScheduleInput> | undefined> {
+  switch (effect.kind) {
+    case 'find-ticks':
+      return find(deps, owed, effect)
+    case 'ask-predicate': {
+      const input = await askPredicate(deps, { tenant: owed.state.tenant, stream: owed.streamId }, effect, signal)
+      return input && { input }
+    }
+    case 'start-run':
+      return start(deps, owed, effect)
   }
 }
 
@@ -80,11 +98,8 @@ async function changed({ plans }: KindDeps, { state, streamId }: Owed): Promise<
 
 /** The run of the latest tick, where it is to have one, is in the commit that tells of the tick. */
 async function find(deps: KindDeps, owed: Owed, effect: EffectOfKind<'find-ticks'>): Promise<Put<ScheduleInput>> {
-  const { cron, timezone, after, offset, latest, round } = effect
-  const now = deps.clock.now()
-  const found = deps.calendar.ticks({ cron, timezone }, { after, until: now - offset, latest })
-  const input = { type: 'TicksFound' as const, round, ...found }
-  const foreseen = decideSchedule(owed.state, { ...input, now })
+  const input = ticksFound(deps, effect)
+  const foreseen = decideSchedule(owed.state, { ...input, now: deps.clock.now() })
   const [next] = foreseen.ok ? scheduleEffects(foreseen.state) : []
   if (next?.kind !== 'start-run') return { input }
   const begun = await begin(deps, owed, next)

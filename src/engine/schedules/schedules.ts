@@ -11,6 +11,7 @@ import { sha256OfJson } from '../../digest.js'
 import type { Answer, Registrant, ScheduleAdmin, SchedulePage, ScheduleQuery, ScheduleShown } from '../api.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
+import type { Predicates } from '../ports/verification.js'
 import type { Store } from '../ports/store.js'
 import type { Plans } from '../plans/plans.js'
 import type { StreamGround } from '../standing/standing.js'
@@ -28,6 +29,7 @@ export type SchedulingOptions = {
 type Deps = {
   readonly calendar: Calendar
   readonly clock: Clock
+  readonly predicates: Predicates
   readonly store: Pick<Store, 'readRun' | 'listRuns'>
   readonly plans: Pick<Plans, 'named'>
   readonly quotas: QuotasOf
@@ -55,12 +57,21 @@ export class Schedules implements ScheduleAdmin {
   /** Why the schedules of a workflow cannot be kept here. */
   async refusalOf(tenant: string | null, { definition }: Plan): Promise<Refusal | undefined> {
     const triggers = schedulesOf(definition)
-    for (const { triggerId, arm } of triggers) {
-      const field = `triggers["${triggerId}"].config`
-      const refusal = untimely(this.deps, this.options.horizonMs, arm, { field, otherwise: 'validation_error' })
+    for (const trigger of triggers) {
+      const refusal = this.#unkept(tenant, trigger)
       if (refusal) return refusal
     }
     return triggers.length === 0 ? undefined : this.#overQuota(this.#owner(tenant), definition.id, triggers)
+  }
+
+  /** Its first time has to be near enough; and what a heartbeat looks at, something that it may look at. */
+  #unkept(tenant: string | null, { triggerId, arm }: ScheduleTrigger): Refusal | undefined {
+    const field = `triggers["${triggerId}"].config`
+    if (arm.kind === 'schedule')
+      return untimely(this.deps, this.options.horizonMs, arm, { field, otherwise: 'validation_error' })
+    const origin = tenant === null ? 'project' : 'api'
+    const read = this.deps.predicates.complete(arm.predicate, { field, over: 'world', origin, home: HOME })
+    return read.ok ? undefined : refuse('validation_error', read.problems[0]!, { field, problems: [...read.problems] })
   }
 
   async #overQuota(tenant: string, workflowId: string, triggers: readonly ScheduleTrigger[]) {
@@ -145,19 +156,23 @@ function shownIn(answer: StandingAnswer<ScheduleState>): Answer<ScheduleShown> {
   return state.phase === 'absent' ? { ok: false, refusal: NO_SCHEDULE } : { ok: true, value: shownOf(state) }
 }
 
+const HOME = { what: 'workflow', folder: 'workflows/' }
+
 const idOf = (tenant: string, workflowId: string, triggerId: string): string =>
   streamId('schedule', sha256OfJson([tenant, workflowId, triggerId]).slice(0, 32))
 
 function shownOf({ scheduleId, work, arm, run, begun, latest, held }: OpenSchedule): ScheduleShown {
   const { workflowId, triggerId } = work
   const { at } = arm
-  if (arm.arm.kind !== 'schedule') throw new Error(`schedule ${scheduleId} has an arm that is none`)
+  if (arm.arm.kind !== 'schedule' && arm.arm.kind !== 'heartbeat')
+    throw new Error(`schedule ${scheduleId} has an arm that is none`)
   return {
     scheduleId,
     workflowId,
     triggerId,
     arm: arm.arm,
     state: at.phase === 'disarmed' ? 'removed' : at.phase === 'paused' || at.phase === 'spent' ? at.phase : 'armed',
+    holds: arm.holds,
     next: at.phase === 'set' ? { tick: at.tick, dueAt: at.dueAt } : null,
     run,
     begun,

@@ -1,3 +1,4 @@
+import { LEAST_INTERVAL_SECONDS, MOST_RUNTIME_SECONDS } from '../../core/arm/heartbeat-document.js'
 import { PLACEMENTS, PROBE_TYPES, QUORUMS } from '../../core/verification/gate.js'
 import { sha256 } from '../../digest.js'
 import { EXECUTION_MODEL_VERSION, executionModel, type ModelTerms } from '../../wire/execution-model.js'
@@ -54,6 +55,11 @@ export function discoveryDocument(config: HttpConfig, { fixtures, hasAgents }: P
       delayed: false,
       calendar: false,
       maxFutureHorizon: `P${config.horizonDays}D`,
+    },
+    heartbeat: {
+      supported: true,
+      minIntervalSec: LEAST_INTERVAL_SECONDS,
+      maxRuntimeMs: MOST_RUNTIME_SECONDS * 1_000,
     },
     runs: { pauseResume: { supported: true, drainPolicies: ['immediate', 'drain-current-node'] } },
     idempotency: {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { engineRig } from '../../testing/engine-rig.js'
 import { settled } from '../../testing/manual-clock.js'
+import { predicatesDouble } from '../../testing/verification.js'
 import { sketch } from '../../testing/workflow.js'
 import { checkSchedule, type ScheduleLogEvent, type ScheduleRuleId, SCHEDULE_RULES } from './check-schedule.js'
 
@@ -40,6 +41,27 @@ beforeAll(async () => {
     payload: JSON.parse(payload),
   }))
 }, 120_000)
+
+/** A heartbeat that has looked, and found another answer twice. */
+let beats: ScheduleLogEvent[]
+
+beforeAll(async () => {
+  const rig = engineRig()
+  let looks = 0
+  const predicates = predicatesDouble(async () => {
+    looks += 1
+    return { status: 'ok', holds: looks % 3 === 0 }
+  })
+  const engine = await rig.host({ predicates })
+  const slow = sketch({ id: 'w', nodes: { a: { type: 'core.delay', config: { delayMs: 130_000 } } } })
+  const config = { intervalSeconds: 60, probes: [{ type: 'http', url: 'https://example.com' }] }
+  const triggers = [{ id: 'tick', type: 'event', eventType: 'heartbeat.stateChanged', config }]
+  expect((await engine.putWorkflow('t1', { ...slow, triggers })).ok).toBe(true)
+  await settled()
+  const { scheduleId } = (await engine.schedules.list('t1', { limit: 1 })).schedules[0]!
+  await rig.clock.advance(9 * MINUTE)
+  beats = (await rig.store.readEvents(scheduleId, 0)).map(event => ({ ...event, payload: JSON.parse(event.payload) }))
+})
 
 type Mutant = (events: ScheduleLogEvent[]) => void
 
@@ -127,6 +149,41 @@ describe('the checker of schedules', () => {
     expect(checkSchedule(events).map(finding => finding.rule)).toContain(rule)
   })
 
+  const at = (events: readonly ScheduleLogEvent[], type: string, nth = 0) =>
+    events.flatMap((event, i) => (event.type === type ? [i] : [])).at(nth)!
+  const changed =
+    (i: number, change: object): Mutant =>
+    events => {
+      events[i] = { ...events[i]!, payload: { ...events[i]!.payload, ...change } }
+    }
+  const gone =
+    (i: number): Mutant =>
+    events => {
+      events.splice(i, 1)
+      renumber(events)
+    }
+
+  test.each<[string, () => Mutant]>([
+    ['a change that is not told', () => gone(at(beats, 'heartbeat.stateChanged'))],
+    ['a change without its tick', () => gone(at(beats, 'assay.arm.ticked'))],
+    ['a tick without a change', () => changed(at(beats, 'heartbeat.evaluated', 2), { changed: false })],
+    ['a change that was not found out', () => changed(at(beats, 'heartbeat.evaluated', 2), { status: 'timeout' })],
+    ['a look before it is due', () => changed(at(beats, 'assay.arm.set'), { dueAt: 9e15 })],
+    [
+      'a look while a run is under way',
+      () => events => {
+        const began = at(events, 'assay.stream.run.began')
+        events.splice(began + 1, 0, { ...events[at(events, 'heartbeat.evaluated')]!, at: events[began]!.at })
+        renumber(events)
+      },
+    ],
+  ])('C9 catches %s', (_, mutant) => {
+    expect(checkSchedule(beats)).toEqual([])
+    const events = beats.map(event => ({ ...event }))
+    mutant()(events)
+    expect(checkSchedule(events).map(finding => finding.rule)).toContain('C9')
+  })
+
   test('C4 catches a refusal of what is not in line', () => {
     const events = [...legal]
     events.push({
@@ -139,6 +196,6 @@ describe('the checker of schedules', () => {
   })
 
   test('every rule has a mutant', () => {
-    expect([...new Set(MUTANTS.map(([rule]) => rule))].sort()).toEqual(Object.keys(SCHEDULE_RULES))
+    expect([...new Set([...MUTANTS.map(([rule]) => rule), 'C9'])].sort()).toEqual(Object.keys(SCHEDULE_RULES))
   })
 })

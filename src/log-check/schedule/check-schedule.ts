@@ -23,6 +23,7 @@ export const SCHEDULE_RULES = {
   C6: 'Nothing comes while the arm is paused or disarmed, but by hand; requests by hand are counted from 1',
   C7: 'A pause, an edit and a removal leave no tick in line, but what was asked for by hand and may still be wanted',
   C8: 'Payloads are free of content: ids, numbers and words of closed lists',
+  C9: 'A heartbeat looks while nothing is under way or in line; a change is told, and has a tick, exactly where there is one',
 } as const
 
 export type ScheduleRuleId = keyof typeof SCHEDULE_RULES
@@ -41,6 +42,9 @@ type Account = {
   set: { readonly tick: number; readonly dueAt: number } | undefined
   /** The latest tick that was told of, whatever became of it. */
   told: number
+  kind: string
+  /** Of a heartbeat: what must follow what it has found. */
+  due: readonly string[]
 }
 
 export function checkSchedule(events: readonly ScheduleLogEvent[]): ScheduleFinding[] {
@@ -55,6 +59,8 @@ export function checkSchedule(events: readonly ScheduleLogEvent[]): ScheduleFind
     arm: 'disarmed',
     set: undefined,
     told: Number.NEGATIVE_INFINITY,
+    kind: '',
+    due: [],
   }
   let before = Number.NEGATIVE_INFINITY
   events.forEach((event, index) => {
@@ -64,6 +70,7 @@ export function checkSchedule(events: readonly ScheduleLogEvent[]): ScheduleFind
     if (index === 0 && event.type !== 'assay.schedule.registered') say('C1', `${event.type} is the first event`)
     before = event.at
     checkShape(event, say)
+    checkBeat(account, event, say)
     walk(account, event, say)
   })
   return found
@@ -75,7 +82,9 @@ function walk(account: Account, { type, at, payload }: ScheduleLogEvent, say: Sa
       leavesNothing(account, type, say)
       account.arm = 'armed'
       account.set = undefined
-      account.told = Math.max(account.told, Number(payload.after))
+      account.kind = String(payload.kind)
+      // A heartbeat looks for the first time at the moment at which it is armed.
+      account.told = Math.max(account.told, Number(payload.after) - Number(account.kind === 'heartbeat'))
       return
     case 'assay.arm.set':
       if (account.arm !== 'armed') say('C6', `set while ${account.arm}`)
@@ -115,6 +124,25 @@ function walk(account: Account, { type, at, payload }: ScheduleLogEvent, say: Sa
       account.owed.shift()
       return
   }
+}
+
+/** What a heartbeat has found, and what follows from it: in this order, and nothing between. */
+function checkBeat(account: Account, { type, at, payload }: ScheduleLogEvent, say: Say): void {
+  const [due, ...later] = account.due
+  if (due !== undefined && type !== due) say('C9', `${type} in the place of ${due}`)
+  account.due = due === type ? later : []
+  if (type === 'heartbeat.stateChanged' || type === 'assay.arm.ticked') {
+    const isOwed = due === type || account.kind !== 'heartbeat' || 'hand' in payload
+    if (!isOwed) say('C9', `${type}, and nothing has changed`)
+    return
+  }
+  if (type !== 'heartbeat.evaluated') return
+  if (account.kind !== 'heartbeat' || account.arm !== 'armed') say('C9', `looks while ${account.kind} ${account.arm}`)
+  if (account.underWay !== undefined || account.owed.length > 0) say('C9', 'looks while a run is under way or in line')
+  if (account.set === undefined || at < account.set.dueAt) say('C9', `looks at ${at}, before it is due`)
+  if (payload.changed === true && payload.status !== 'ok') say('C9', `a change, and the status is ${payload.status}`)
+  account.due =
+    payload.changed === true ? ['heartbeat.stateChanged', 'assay.arm.ticked', 'assay.arm.set'] : ['assay.arm.set']
 }
 
 function ticked(account: Account, payload: ScheduleLogEvent['payload'], at: number, say: Say): void {
@@ -178,6 +206,9 @@ function leavesNothing({ owed }: Account, type: string, say: Say): void {
 type Check = (value: unknown) => boolean
 const count: Check = value => Number.isSafeInteger(value)
 const id: Check = value => typeof value === 'string' && /^[A-Za-z0-9][A-Za-z0-9:._-]{0,127}$/.test(value)
+const truth: Check = value => typeof value === 'boolean'
+const predicateState: Check = value =>
+  typeof value === 'object' && value !== null && Object.keys(value).join() === 'holds' && truth(Object.values(value)[0])
 const oneOf =
   (...words: readonly string[]): Check =>
   value =>
@@ -193,7 +224,9 @@ const SHAPES: { readonly [type: string]: readonly { readonly [field: string]: Ch
   'assay.schedule.refused': [{ tick: id, code: id }],
   'assay.schedule.quarantined': [{ attempts: count }],
   'assay.stream.run.began': [{ role: id, ordinal: count, runId: id, tick: id }],
-  'assay.arm.armed': [{ kind: oneOf('schedule'), after: count }],
+  'assay.arm.armed': [{ kind: oneOf('schedule', 'heartbeat'), after: count }],
+  'heartbeat.evaluated': [{ heartbeatId: id, status: oneOf('ok', 'timeout', 'error'), changed: truth }],
+  'heartbeat.stateChanged': [{ heartbeatId: id, from: predicateState, to: predicateState }],
   'assay.arm.set': [{ tick: count, dueAt: count }],
   'assay.arm.ticked': [{ ticks: counts }, { hand: count }],
   'assay.arm.skipped': [{ from: count, before: count, reason: oneOf('missed', 'busy', 'paused', 'rearmed', 'closed') }],

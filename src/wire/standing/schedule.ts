@@ -12,11 +12,19 @@ export const ScheduleAnswer = Type.Object({
   scheduleId: Type.String(),
   workflowId: Type.String(),
   triggerId: Type.String({ description: 'Of the trigger of the workflow that it is made of' }),
-  cron: Type.String(),
-  timezone: Type.String(),
-  missed: OneOf(['skip', 'once', 'all']),
+  kind: OneOf(['schedule', 'heartbeat'], { description: 'By times, or by what is found when it is looked' }),
+  cron: Type.Optional(Type.String()),
+  timezone: Type.Optional(Type.String()),
+  missed: Type.Optional(OneOf(['skip', 'once', 'all'])),
   maxMissed: Type.Optional(Type.Integer()),
-  jitterSeconds: Type.Integer(),
+  jitterSeconds: Type.Optional(Type.Integer()),
+  intervalSeconds: Type.Optional(Type.Integer({ description: 'Of a heartbeat: how often it is looked' })),
+  maxRuntimeSeconds: Type.Optional(Type.Integer({ description: 'Of a heartbeat: how long looking may take' })),
+  holds: Type.Optional(
+    Type.Union([Type.Boolean(), Type.Null()], {
+      description: 'Of a heartbeat: what was found last; null before anything was',
+    }),
+  ),
   state: OneOf(['armed', 'paused', 'spent', 'removed'], {
     description: '`spent`: no time is left that the expression matches; `removed`: its workflow has it no more',
   }),

@@ -2,11 +2,20 @@ import { describe, expect, test } from 'vitest'
 import type { Store } from '../../../src/engine/ports/store.js'
 import { StoreUnavailable } from '../../../src/engine/ports/event-log.js'
 import { crashPoints, SEED } from '../../support/crash-points.js'
+import { storesForTests } from '../../model/journal/stores.js'
 import { isThorough } from '../../support/thorough.js'
+import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { type Story, tell, type Told } from './story.js'
 
 const iterations = (maxLoopIterations: number) => ({ bounds: { maxLoopIterations } })
 const CALL_NANO = 15_000
+const EVERY_TEN_SECONDS = {
+  kind: 'schedule',
+  cron: '*/10 * * * * *',
+  timezone: 'UTC',
+  missed: { policy: 'once' },
+  jitterMs: 0,
+} as const
 const BY_HOST = {
   check: 'host',
   verifierRef: null,
@@ -74,6 +83,30 @@ const STORIES: readonly Story[] = [
     ends: () => ({ final: 'bound-exceeded' }),
   },
   {
+    name: 'its time is over while it is judged',
+    goal: bound => ({ bounds: { runTimeoutMs: 20_000, maxLoopIterations: bound } }),
+    verdict: () => 'pass',
+    meanwhile: async (_host, _goalId, _nth, { clock }) => clock.skip(30_000),
+    ends: () => ({ final: 'bound-exceeded', reserved: 1 }),
+  },
+  {
+    name: 'wanted by two hosts at once',
+    goal: iterations,
+    races: true,
+    verdict: (nth, bound) => (nth >= bound ? 'pass' : 'fail'),
+    ends: reserved => ({ final: 'satisfied', reserved }),
+  },
+  {
+    name: 'on a schedule of two hosts',
+    goal: bound => ({
+      ...iterations(bound),
+      continuation: { mode: 'schedule', armRef: null, arm: EVERY_TEN_SECONDS },
+    }),
+    races: true,
+    verdict: () => 'fail',
+    ends: reserved => ({ final: 'bound-exceeded', reserved }),
+  },
+  {
     name: 'held to its deadline',
     goal: bound => ({ bounds: { runTimeoutMs: bound * 30_000, maxLoopIterations: 10 } }),
     verdict: () => 'fail',
@@ -102,24 +135,33 @@ function expectSound(story: Story, bound: number, told: Told): void {
 /** Of all crash points so many are met: every one in a thorough run. */
 const EVERY = isThorough ? 1 : 80
 
+/** The same at the points of one story, in a store of each kind. */
+async function swept(story: Story, bound: number, every: number, store = async () => new MemoryStore() as Store) {
+  const whole = await tell(story, bound, { store: await store() })
+  expectSound(story, bound, whole)
+  let met = 0
+  for (const death of crashPoints(whole.writes, every)) {
+    const kept = await store()
+    const told = await tell(story, bound, { death, store: kept })
+    await kept.close()
+    expect(told.died, `${death.when} ${death.at}`).toBe(true)
+    met += 1
+    try {
+      expectSound(story, bound, told)
+    } catch (error) {
+      throw new Error(`seed ${SEED}, died ${death.when} write ${death.at} of ${whole.writes}`, { cause: error })
+    }
+  }
+  return met
+}
+
 describe('a goal whose hosts die', () => {
   let met = 0
 
   for (const story of STORIES)
     for (const bound of BOUNDS)
       test(`R-GOAL-5 R-GOAL-6: ${story.name}, bound ${bound}: never a run or a cent over what was reserved`, async () => {
-        const whole = await tell(story, bound)
-        expectSound(story, bound, whole)
-        for (const death of crashPoints(whole.writes, EVERY)) {
-          const told = await tell(story, bound, death)
-          expect(told.died, `${death.when} ${death.at}`).toBe(true)
-          met += 1
-          try {
-            expectSound(story, bound, told)
-          } catch (error) {
-            throw new Error(`seed ${SEED}, died ${death.when} write ${death.at} of ${whole.writes}`, { cause: error })
-          }
-        }
+        met += await swept(story, bound, EVERY)
       }, 1_800_000)
 
   test('enough of these deaths have happened', () => {
@@ -128,8 +170,23 @@ describe('a goal whose hosts die', () => {
 
   test('a sabotage is noticed: the counter is written apart from the run, and once it is lost', async () => {
     const [story] = STORIES
-    const told = await tell(story!, 2, undefined, countedApart)
+    const told = await tell(story!, 2, { sabotage: countedApart })
     expect(() => expectSound(story!, 2, told)).toThrow()
+  })
+})
+
+describe.each(['SQLite', 'PostgreSQL'] as const)('a goal whose hosts die, kept in %s', name => {
+  const storeOf = storesForTests()
+  const told = isThorough ? STORIES : STORIES.filter((_, i) => (i + SEED) % 4 === 0)
+  let met = 0
+
+  for (const story of told)
+    test(`R-GOAL-5 R-GOAL-6: ${story.name}: never a run or a cent over what was reserved`, async () => {
+      met += await swept(story, 2, isThorough ? 1 : 10_000, () => storeOf(name))
+    }, 1_800_000)
+
+  test('enough of these deaths have happened', () => {
+    expect(met).toBeGreaterThan(isThorough ? 500 : told.length - 1)
   })
 })
 

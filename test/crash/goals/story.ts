@@ -1,3 +1,4 @@
+import { cronCalendar } from '../../../src/calendar/cron-calendar.js'
 import type { NewGoal } from '../../../src/engine/api.js'
 import type { Goal } from '../../../src/core/goal/state.js'
 import { checkGoal, type GoalFinding } from '../../../src/log-check/goal/check-goal.js'
@@ -6,7 +7,7 @@ import { agentsDouble } from '../../../src/testing/agents.js'
 import { engineRig, register, type Rig } from '../../../src/testing/engine-rig.js'
 import { type GoalHost, goalsOn, MET, UNMET, wanted } from '../../../src/testing/goal-rig.js'
 import { AGENT, agentFlow, answered } from '../../../src/testing/invocations.js'
-import { settled } from '../../../src/testing/manual-clock.js'
+import { ManualClock, settled } from '../../../src/testing/manual-clock.js'
 import { MemoryStore } from '../../../src/store/memory/memory-store.js'
 import { MortalHost } from '../../../src/testing/mortal-host.js'
 import { goalStandards } from '../../../src/testing/goal-rig.js'
@@ -22,7 +23,9 @@ export type Story = {
   /** What its judge says of the n-th contributing run. */
   readonly verdict: (nth: number, bound: number) => 'pass' | 'fail'
   /** Done by somebody while the n-th contributing run is being judged, once for each of these. */
-  readonly meanwhile?: (host: GoalHost, goalId: string, nth: number) => Promise<unknown>
+  readonly meanwhile?: (host: GoalHost, goalId: string, nth: number, rig: Rig) => Promise<unknown>
+  /** A second host is there all the time, and wants to start the same runs. */
+  readonly races?: true
   /** What somebody does who looks at it now and then, besides asking for runs. */
   readonly look?: (host: GoalHost, goal: Goal) => Promise<unknown>
   readonly ends: (bound: number) => { readonly final: string; readonly reserved?: number }
@@ -43,20 +46,32 @@ export type Told = {
   readonly spentNano: number
 }
 
+export type Telling = {
+  readonly death?: Death | undefined
+  /** Empty; in memory where absent. */
+  readonly store?: Store
+  readonly sabotage?: (store: Store) => Store
+}
+
 /** Tells a story to its end; hosts die where it is said, and the next one goes on. */
-export async function tell(
-  story: Story,
-  bound: number,
-  death?: Death,
-  sabotage = (store: Store) => store,
-): Promise<Told> {
-  const rig = engineRig(sabotage(new MemoryStore()))
+export async function tell(story: Story, bound: number, telling: Telling = {}): Promise<Told> {
+  const { death, sabotage = (store: Store) => store } = telling
+  const base = observed(sabotage(telling.store ?? new MemoryStore()))
+  const rig = engineRig(base.store, undefined, new ManualClock(undefined, base.quiet))
   const world = {
     host: undefined as GoalHost | undefined,
     done: new Set<number>(),
     goalId: undefined as string | undefined,
   }
   const nthOf = async () => (await begunIn(rig, world.goalId)).filter(({ role }) => role === 'work').length
+  const judged = async () => {
+    const nth = await nthOf()
+    if (story.meanwhile && world.host && world.goalId && !world.done.has(nth)) {
+      world.done.add(nth)
+      await story.meanwhile(world.host, world.goalId, nth, rig)
+    }
+    return story.verdict(nth, bound)
+  }
   const agents = agentsDouble({
     agents: { [AGENT]: { price: PRICE }, 'assay.verifier': { price: PRICE } },
     think: async ({ role }) => {
@@ -64,25 +79,19 @@ export async function tell(
       return { said: answered((await judged()) === 'pass' ? MET : UNMET) }
     },
   })
-  const judged = async () => {
-    const nth = await nthOf()
-    if (story.meanwhile && world.host && world.goalId && !world.done.has(nth)) {
-      world.done.add(nth)
-      await story.meanwhile(world.host, world.goalId, nth)
-    }
-    return story.verdict(nth, bound)
-  }
   const inspector = inspectorDouble(async () => {
     const outcome = (await judged()) === 'pass' ? 'held' : 'failed'
     return [{ probeId: 'tests', dimension: 'goal', outcome, evidence: [] }]
   })
-  const boot = async () => {
-    const mortal = await new MortalHost(rig).boot(agents, { standards: goalStandards() })
-    const host = { engine: mortal.engine, goals: goalsOn(rig, mortal.engine, mortal.store, undefined, inspector) }
+  const boot = async (hostName = 'host') => {
+    const mortal = await new MortalHost(rig).boot(agents, { standards: goalStandards(), hostName })
+    const goals = goalsOn(rig, mortal.engine, mortal.store, cronCalendar(), inspector)
+    const host = { engine: mortal.engine, goals }
     world.host = host
     await register(host.engine, step)
     return { mortal, host }
   }
+  const other = story.races ? await boot('other') : undefined
   let { mortal, host } = await boot()
   mortal.writes = []
   if (death) mortal.dieAt(death.at, death.when)
@@ -97,12 +106,14 @@ export async function tell(
     world.goalId ??= (await rig.store.listRuns({ tenant: 't1', workflowId: 'assay-goal', limit: 1 }))[0]?.runId
     if (world.goalId === undefined) orAbandoned(host.goals.create(wanted(story.goal(bound))))
     else {
-      const goal = await within(host.goals.find('t1', world.goalId))
+      const goal = await within(host.goals.find('t1', world.goalId), base.quiet)
       if (goal?.phase === 'ended') break
       if (goal) orAbandoned(story.look?.(host, goal))
       if (goal?.mode.is === 'active' && goal.work.is === 'idle') orAbandoned(host.goals.run('t1', world.goalId))
+      // Of all who ask at once, one has its run.
+      if (other) orAbandoned(other.host.goals.run('t1', world.goalId))
     }
-    await settled()
+    await base.quiet()
     await rig.clock.advance(2_500)
     writes = mortal.writes.length
   }
@@ -112,12 +123,35 @@ export async function tell(
   return { goal, writes, died, findings: await findingsIn(rig, goalId), ...(await accountOf(rig, goalId)) }
 }
 
+/** A store, and the moment at which nothing is asked of it any more: the clock goes on only then. */
+function observed(store: Store): { store: Store; quiet: () => Promise<void> } {
+  let underWay = 0
+  const counted = new Proxy(store, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name)
+      if (typeof value !== 'function' || name === 'onHint') return value?.bind?.(target) ?? value
+      return async (...parameters: unknown[]) => {
+        underWay += 1
+        try {
+          return await value.apply(target, parameters)
+        } finally {
+          underWay -= 1
+        }
+      }
+    },
+  }) as Store
+  const quiet = async () => {
+    for (let still = 0; still < 2; still = underWay === 0 ? still + 1 : 0) await settled()
+  }
+  return { store: counted, quiet }
+}
+
 /** A call of a process that has died never answers. */
-const within = <T>(work: Promise<T>): Promise<T | undefined> =>
+const within = <T>(work: Promise<T>, quiet: () => Promise<void>): Promise<T | undefined> =>
   Promise.race([
     work,
-    settled()
-      .then(settled)
+    quiet()
+      .then(quiet)
       .then(() => undefined),
   ])
 

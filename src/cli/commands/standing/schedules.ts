@@ -19,7 +19,7 @@ export function addSchedules(program: Command, { terminal }: Cli): void {
       for await (const one of (await connect(options)).schedules.all()) found.push(one)
       found.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
       if (json) return printJson(terminal, { schedules: found })
-      printTable(terminal, ['SCHEDULE', 'STATE', 'CRON', 'ZONE', 'NEXT', 'RUNS', 'LATEST'], found.map(row))
+      printTable(terminal, ['SCHEDULE', 'STATE', 'WHEN', 'ZONE', 'NEXT', 'RUNS', 'LATEST'], found.map(row))
     })
   addCommand(schedules, terminal, 'pause', 'let one start nothing until it is resumed', () => 'paused')
   addCommand(schedules, terminal, 'resume', 'let one go on with its first time from now on', () => 'resumed')
@@ -57,8 +57,8 @@ const nameOf = ({ workflowId, triggerId }: ScheduleInfo): string => `${workflowI
 const row = (one: ScheduleInfo): string[] => [
   nameOf(one),
   one.held ? `held: ${one.held.code}` : one.run ? 'running' : one.state,
-  one.cron,
-  one.timezone,
+  one.cron ?? `every ${one.intervalSeconds} s`,
+  one.timezone ?? '',
   one.run || one.state !== 'armed' ? '' : (one.next?.dueAt ?? ''),
   String(one.runs),
   one.latest ? `${one.latest.runId} ${one.latest.outcome}` : '',

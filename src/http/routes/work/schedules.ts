@@ -84,17 +84,13 @@ const commanded = (schedules: ScheduleAdmin, name: 'pause' | 'resume' | 'run', t
 
 const time = (at: number): string => new Date(at).toISOString()
 
-function render({ scheduleId, workflowId, triggerId, arm, state, next, run, begun, latest, held }: ScheduleShown) {
-  const { cron, timezone, missed, jitterMs } = arm
+function render(shown: ScheduleShown) {
+  const { scheduleId, workflowId, triggerId, state, next, run, begun, latest, held } = shown
   return {
     scheduleId,
     workflowId,
     triggerId,
-    cron,
-    timezone,
-    missed: missed.policy,
-    ...(missed.policy === 'all' && { maxMissed: missed.most }),
-    jitterSeconds: jitterMs / 1_000,
+    ...renderArm(shown),
     state,
     next: next && { tick: time(next.tick), dueAt: time(next.dueAt) },
     run,
@@ -102,4 +98,20 @@ function render({ scheduleId, workflowId, triggerId, arm, state, next, run, begu
     latest: latest && { runId: latest.runId, tick: latest.tick, outcome: latest.outcome, endedAt: time(latest.at) },
     held: held && { code: held.code, tries: held.failures, until: time(held.until) },
   } satisfies ScheduleAnswer
+}
+
+function renderArm({ arm, holds }: ScheduleShown) {
+  if (arm.kind === 'heartbeat') {
+    const { kind, everyMs, maxRuntimeMs } = arm
+    return { kind, intervalSeconds: everyMs / 1_000, maxRuntimeSeconds: maxRuntimeMs / 1_000, holds }
+  }
+  const { kind, cron, timezone, missed, jitterMs } = arm
+  return {
+    kind,
+    cron,
+    timezone,
+    missed: missed.policy,
+    ...(missed.policy === 'all' && { maxMissed: missed.most }),
+    jitterSeconds: jitterMs / 1_000,
+  }
 }
