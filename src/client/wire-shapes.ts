@@ -26,6 +26,8 @@ import type {
   RUN_STATUSES,
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
+import type { CreateGoalBody, GoalAnswer, GoalPollAnswer, ListGoalsAnswer } from '../wire/standing/goal.js'
+import type { GoalDetailsAnswer } from '../wire/standing/goal-details.js'
 import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/schedule.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
@@ -181,6 +183,17 @@ export type WebhookDeliveries = Static<typeof ListDeliveriesAnswer>
 export type ScheduleInfo = Static<typeof ScheduleAnswer>
 /** Schedules, and where the next page begins. */
 export type ScheduleList = Static<typeof ListSchedulesAnswer>
+
+/** What a goal is to be. */
+export type NewGoalDocument = CreateGoalBody
+/** A goal, as the protocol shows it. */
+export type GoalInfo = GoalAnswer
+/** Goals, and where the next page begins. */
+export type GoalList = Static<typeof ListGoalsAnswer>
+/** What else there is to know of a goal. */
+export type GoalDetails = GoalDetailsAnswer
+/** What is new in the log of a goal. */
+export type GoalEvents = Static<typeof GoalPollAnswer>
 
 /** An entry of memory; lists cut long ones. */
 export type MemoryEntry = MemoryEntryAnswer
