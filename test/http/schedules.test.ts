@@ -110,7 +110,9 @@ describe('schedules over HTTP', () => {
     const { paths } = (await host.call('alice', { url: '/v1/openapi.json' })).json as {
       readonly paths: { readonly [path: string]: { readonly get?: object } }
     }
-    const reading = Object.keys(paths).filter(path => path.includes('{runId}') && !path.endsWith('/annotations') && paths[path]?.get !== undefined)
+    const reading = Object.keys(paths).filter(
+      path => path.includes('{runId}') && !path.endsWith('/annotations') && paths[path]?.get !== undefined,
+    )
     expect(reading.length).toBeGreaterThan(10)
     const urls = [
       ...reading.map(path =>
