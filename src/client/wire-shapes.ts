@@ -19,7 +19,6 @@ import type {
   AncestryAnswer,
   ChatAnswer,
   ChatBody,
-  CreateRunAnswer,
   CreateRunBody,
   ForkAnswer,
   ForkBody,
@@ -33,6 +32,7 @@ import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/sched
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
 import type { ListToolServersAnswer, ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { CreatedRunAnswer } from '../wire/trail/created-run.js'
 import type { RetryAnswer } from '../wire/trail/retry.js'
 import type { TrailAnswer } from '../wire/trail/audit-trail.js'
 import type { TranscriptAnswer } from '../wire/trail/transcript.js'
@@ -62,7 +62,7 @@ export type RunRow = RunPage['runs'][number]
 /** What is to be run: a workflow or an agent, with its inputs and options. */
 export type RunRequest = CreateRunBody
 /** A run that was begun. */
-export type CreatedRun = Static<typeof CreateRunAnswer>
+export type CreatedRun = Static<typeof CreatedRunAnswer>
 /** An event of a run's log. */
 export type RunEventDoc = Readonly<Static<typeof EventSchema>>
 

@@ -37,6 +37,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   getAgent: 'manifest:read',
   listTools: 'manifest:read',
   getTool: 'manifest:read',
+  listToolServers: 'transcripts:read',
   listPrompts: 'manifest:read',
   createPrompt: 'manifest:read',
   renderPrompt: 'manifest:read',
@@ -54,9 +55,11 @@ const MATRIX: { readonly [operation: string]: string } = {
   bulkCancelRuns: 'runs:cancel',
   pauseRun: 'runs:cancel',
   resumeRun: 'runs:cancel',
+  retryRun: 'runs:create',
   streamRunEvents: 'runs:read',
   pollRunEvents: 'runs:read',
   getArtifact: 'artifacts:read',
+  readTranscript: 'transcripts:read',
   listVerifications: 'artifacts:read',
   listWithheld: 'artifacts:read',
   getVerification: 'artifacts:read',
@@ -126,6 +129,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   getQuotas: 'manifest:read',
   listPublicKeys: 'authenticated',
   verifyAudit: 'audit:read',
+  listAuditTrail: 'audit:read',
 }
 
 const ask = (key: KeyName | null, row: { method: string; path: string }): Promise<Reply> =>
