@@ -10,7 +10,7 @@ import type { Log } from './engine/ports/log.js'
 import type { Opened } from './ground.js'
 import { compose } from './host.js'
 import { isProjectFolder } from './project/config-file.js'
-import { loadProject, ProjectError } from './project/load-project.js'
+import { ProjectError, workflowFiles } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
 import { typeProblems } from './project/type-check.js'
 
@@ -26,7 +26,8 @@ export type ProjectCheck = {
 
 /**
  * Makes a host of the project, as `serve` does, with a database of its own that is thrown away, and has it register
- * everything; but it listens nowhere and runs nothing. `types`: the TypeScript of the project is compiled, too, which takes long. So what is right here and what is right there cannot differ.
+ * everything; but it listens nowhere and runs nothing. So what is right here and what is right there cannot differ. With
+ * `types` the types of its TypeScript are checked as well, which takes long.
  */
 export async function checkProject(config: Config, { types = false } = {}): Promise<ProjectCheck> {
   const { project } = config
@@ -112,7 +113,7 @@ async function counted(project: string): Promise<{ [kind: string]: number }> {
   const standards = await loadStandards(project)
   const kinds = ['gate', 'intent', 'knowledge'] as const
   return {
-    workflows: (await loadProject(project)).workflows.length,
+    workflows: (await workflowFiles(project)).length,
     ...Object.fromEntries(kinds.map(kind => [kind, standards.filter(one => one.kind === kind).length])),
   }
 }

@@ -27,6 +27,7 @@ import { Engine } from './engine/runtime/engine.js'
 import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
+  codeOf,
   configuredKey,
   conformancePerformers,
   deskSettings,
@@ -39,7 +40,6 @@ import {
   openPeers,
   receiptsOf,
   spacesOf,
-  stepsDescribed,
 } from './furnish.js'
 import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
@@ -234,12 +234,12 @@ function projectOf(
   house: AgentHouse,
   { log, clock }: Pick<Ground, 'log' | 'clock'>,
 ) {
-  const steps = () => stepsDescribed(config, { clock })
+  const code = codeOf(config, { clock })
   const register = async () => {
     if (config.project === undefined) return
     const problems = await registerProject(config.project, {
       ...registrarOf(config, engine, standards, house, log),
-      steps,
+      ...code,
     })
     if (problems.length > 0) throw new ConfigError(problems)
   }
@@ -341,7 +341,7 @@ const registrarOf = (
   standards: StandardsRegistry,
   house: AgentHouse,
   log: Log,
-): Omit<Registrar, 'steps'> => ({
+): Omit<Registrar, 'steps' | 'compile'> => ({
   engine,
   agents: house.catalog
     .list()
