@@ -38,6 +38,11 @@ export const PROBLEMS = {
     retryable: false,
     title: 'The log of the run does not bear out what a receipt would say',
   },
+  nothing_to_retry: {
+    status: 409,
+    retryable: false,
+    title: 'Nothing in the run has failed, or waits to be tried again',
+  },
   run_paused: { status: 409, retryable: false, title: 'The run is already paused' },
   run_not_paused: { status: 409, retryable: false, title: 'The run is not paused' },
   run_not_pausable: { status: 409, retryable: false, title: 'The run cannot be paused in its present state' },

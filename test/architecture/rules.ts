@@ -44,6 +44,7 @@ export const LAYERS: readonly Layer[] = [
       'engine/journal/text-of-bytes.ts',
       'engine/queries/ancestry.ts',
       'engine/queries/artifacts.ts',
+      'engine/queries/failed-node.ts',
       'engine/queries/shown-hash.ts',
       'engine/queries/steps.ts',
       'engine/queries/transcript.ts',

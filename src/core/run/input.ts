@@ -50,6 +50,8 @@ export type Command =
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'ResumeRun'; readonly reason?: string }
+  /** What waits to be tried again is tried now: this node, or every one. */
+  | { readonly type: 'RetryNow'; readonly nodeId?: string }
   | ResolveInterrupt
 
 export type ResolveInterrupt = {

@@ -107,13 +107,15 @@ async function doomed(host: HostProcess, telling: Telling): Promise<boolean> {
   return signal === 'SIGKILL'
 }
 
+const idOf = (definition: unknown) => (definition as { readonly id?: string } | undefined)?.id
+
 async function finished(telling: Telling): Promise<number> {
   const host = await spawn(telling)
   await play(host, telling)
   const writes = await host.handOver()
   const runs = await storedRuns(telling.database)
   expect(findingsOf(runs)).toEqual([])
-  const [root] = runs.filter(({ row }) => row?.parentRunId === null && row.workflowId === 'release-notes')
+  const [root] = runs.filter(({ row, definition }) => row?.parentRunId === null && idOf(definition) === 'release-notes')
   expect(root?.row?.status).toBe('completed')
   const completed = root?.events.filter(({ type, nodeId }) => type === 'node.completed' && nodeId === 'publish')
   expect(completed).toHaveLength(1)
