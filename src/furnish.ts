@@ -116,7 +116,7 @@ export function actorsOf(
 }
 
 /** What the code of a project says of itself: its steps, and what its workflows in TypeScript come to. */
-export function codeOf({ project = '', data, steps: { memoryMb } }: Config, { clock }: Pick<Ground, 'clock'>) {
+export function projectCode({ project = '', data, steps: { memoryMb } }: Config, { clock }: Pick<Ground, 'clock'>) {
   const deps = { project, data, memoryMb, searchPath: SEARCH_PATH, clock }
   return { steps: () => describeSteps(deps), compile: (file: string) => compileWorkflow(deps, file) }
 }

@@ -27,7 +27,7 @@ import { Engine } from './engine/runtime/engine.js'
 import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
-  codeOf,
+  projectCode,
   configuredKey,
   conformancePerformers,
   deskSettings,
@@ -234,7 +234,7 @@ function projectOf(
   house: AgentHouse,
   { log, clock }: Pick<Ground, 'log' | 'clock'>,
 ) {
-  const code = codeOf(config, { clock })
+  const code = projectCode(config, { clock })
   const register = async () => {
     if (config.project === undefined) return
     const problems = await registerProject(config.project, {

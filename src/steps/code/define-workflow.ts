@@ -88,15 +88,15 @@ export const value = (given: Json): PortValue => ({ type: 'static', value: given
 /** A port's value: what a CEL expression comes to when the node starts. */
 export const expression = (source: string): PortValue => ({ type: 'expression', expression: source })
 
-/** A port's value: a variable of the run. */
-export const variable = (name: string, { optional = false } = {}): PortValue => ({
+/** A port's value: a variable of the run. One that is `optional` may have no value, and then there is none. */
+export const variable = (name: string, optional = false): PortValue => ({
   type: 'variable',
   variableName: name,
   ...(optional && { optional }),
 })
 
-/** A port's value: an output of a node that has completed. */
-export const output = (nodeId: string, outputKey: string, { optional = false } = {}): PortValue => ({
+/** A port's value: an output of a node that has completed, likewise. */
+export const output = (nodeId: string, outputKey: string, optional = false): PortValue => ({
   type: 'connection',
   nodeId,
   outputKey,
