@@ -10,6 +10,7 @@ import type { Log } from './engine/ports/log.js'
 import type { Opened } from './ground.js'
 import { compose } from './host.js'
 import { isProjectFolder } from './project/config-file.js'
+import { loadGoals } from './project/goals.js'
 import { ProjectError, workflowFiles } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
 import { typeProblems } from './project/type-check.js'
@@ -111,9 +112,11 @@ const spelled = ({ provider, model }: ModelName): string => `${provider}:${model
 
 async function counted(project: string): Promise<{ [kind: string]: number }> {
   const standards = await loadStandards(project)
+  const goals = await loadGoals(project)
   const kinds = ['gate', 'intent', 'knowledge'] as const
   return {
     workflows: (await workflowFiles(project)).length,
     ...Object.fromEntries(kinds.map(kind => [kind, standards.filter(one => one.kind === kind).length])),
+    ...(goals.length > 0 && { goal: goals.length }),
   }
 }

@@ -45,5 +45,6 @@ const NAMES: { readonly [kind: string]: readonly [one: string, many: string] } =
   workflows: ['workflow', 'workflows'],
   gate: ['gate', 'gates'],
   intent: ['intent', 'intents'],
+  goal: ['goal', 'goals'],
   knowledge: ['piece of knowledge', 'pieces of knowledge'],
 }
