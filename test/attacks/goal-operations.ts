@@ -38,13 +38,16 @@ const under = (root: string, suffix: string): { readonly [operation: string]: (p
   [`listGoals${suffix}`]: async () => ({ url: `${root}?state=active&limit=2` }),
   [`getGoal${suffix}`]: async p => ({ url: `${root}/${await active(p)}` }),
   [`editGoal${suffix}`]: async p => ({
-    url: `${root}/${await active(p)}`,
+    url: `${root}/${await fresh(p.live)}`,
     ask: { method: 'PATCH', body: { objective: `Somebody is greeted ${p.next()} times.` } },
   }),
-  [`editGoalByPost${suffix}`]: async p => ({ url: `${root}/${await active(p)}`, ask: post({ objective: 'Greet.' }) }),
+  [`editGoalByPost${suffix}`]: async p => ({
+    url: `${root}/${await fresh(p.live)}`,
+    ask: post({ objective: 'Greet.' }),
+  }),
   [`pauseGoal${suffix}`]: async p => ({ url: `${root}/${await active(p)}/pause`, ask: post({}) }),
-  [`resumeGoal${suffix}`]: async p => ({ url: `${root}/${await active(p)}/resume`, ask: post({}) }),
-  [`abandonGoal${suffix}`]: async p => ({ url: `${root}/${await active(p)}/abandon`, ask: post({}) }),
+  [`resumeGoal${suffix}`]: async p => ({ url: `${root}/${await fresh(p.live)}/resume`, ask: post({}) }),
+  [`abandonGoal${suffix}`]: async p => ({ url: `${root}/${await fresh(p.live)}/abandon`, ask: post({}) }),
   [`runGoal${suffix}`]: async ({ live }) => ({ url: `${root}/${await fresh(live)}/run`, ask: post({}) }),
   [`streamGoalEvents${suffix}`]: async p => ({
     url: `${root}/${await ended(p)}/events`,
