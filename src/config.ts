@@ -1,8 +1,8 @@
-import fs from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { AgentSettings, SecretRef } from './agents/settings.js'
 import type { BudgetPolicy } from './core/budget/budget.js'
+import type { GoalWorkWritten } from './core/goal/goal-schema.js'
 import type { ModelName } from './core/invocation/brief.js'
 import { capabilitiesOf } from './core/invocation/model-capabilities.js'
 import { isObject, type JsonObject, own } from './core/json.js'
@@ -18,6 +18,7 @@ import { DocumentError } from './project/document.js'
 import { modelNamed } from './project/model-name.js'
 import { peerProblems, peersWithin } from './project/peer-settings.js'
 import { quotasWithin, weightsWithin } from './project/quotas.js'
+import { readSecret } from './project/read-secret.js'
 import { flagOf, type LOG_LEVELS, SETTINGS, type Setting, valueOfText, variableOf } from './project/settings.js'
 import type { RetentionRules } from './retention/rules.js'
 
@@ -58,15 +59,16 @@ export type Config = {
   /** Per key; `requestsPerSecond: 0` turns it off. */
   readonly retention: RetentionRules
   readonly scheduling: { readonly tenant: string; readonly horizonDays: number }
+  /** `run`: what is run for a goal that does not say. */
+  readonly goals: { readonly enabled: boolean; readonly run?: GoalWorkWritten }
   readonly memory: MemorySettings
   readonly workspace: WorkspaceSettings
   readonly rateLimit: { readonly requestsPerSecond: number; readonly burst: number }
   readonly webhooks: { readonly durable: boolean; readonly allowPrivate: boolean }
-  /** Whether `assay:http.get` may fetch from this machine and its network, also without TLS. */
+  /** Whether `assay:http.get`, probes of gates and `core.http` may ask this machine and its network, also without TLS. */
   readonly tools: { readonly allowPrivate: boolean }
-  /** Whether probes of gates may ask this machine and its network, also without TLS. */
   readonly probes: { readonly allowPrivate: boolean }
-  /** Other hosts, by name. */
+  readonly steps: { readonly allowPrivate: boolean }
   readonly peers: PeersSettings
   readonly agents: AgentSettings
   /** What every run may spend at most, whatever it asks for. */
@@ -208,21 +210,6 @@ function modelsOf(settings: ReadonlyMap<string, Taken>) {
 
 const readerOf = (env: Environment, folder: string) => (ref: SecretRef) => readSecret(ref, env, folder)
 
-/** The end of a line is no part of a secret, and an empty one is none. */
-async function readSecret(ref: SecretRef, env: Environment, folder: string): Promise<string | undefined> {
-  const value = 'env' in ref ? env[ref.env] : await textOf(path.resolve(folder, ref.file))
-  return value?.trim() || undefined
-}
-
-async function textOf(file: string): Promise<string | undefined> {
-  try {
-    return await fs.readFile(file, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
-}
-
 /** Providers that can be asked: those that need no key, and those whose key is at hand. */
 export async function usableProviders({
   agents,
@@ -309,11 +296,13 @@ function build(
     orchestrator: section('orchestrator'),
     retention: section('retention'),
     scheduling: section('scheduling'),
+    goals: section('goals'),
     memory: section('memory'),
     workspace: section('workspace'),
     rateLimit: section('rateLimit'),
     webhooks: section('webhooks'),
     tools: section('tools'),
+    steps: section('steps'),
     probes: section('probes'),
     peers: peersWithin(section('peers'), settings.get('peers.hosts')?.base ?? cwd),
     ...nested,

@@ -4,22 +4,23 @@ import { type AgentHouse, createAgents } from './agents/agents.js'
 import { erasureMarks } from './audit/erasure-mark.js'
 import { Sealer } from './audit/sealer.js'
 import { readTrustedKeys, type SigningKey } from './audit/signing-key.js'
-import { Eraser } from './retention/eraser.js'
-import { JournalCollector } from './retention/journal-collector.js'
-import { Purger } from './retention/purger.js'
 import { ensureLocalKey } from './client/local-key.js'
 import { type Config, ConfigError } from './config.js'
 import type { MockPrograms } from './conformance/mock-programs.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
+import { workOf } from './core/goal/goal-document.js'
 import { SPACES, type Space } from './core/journal/place.js'
+import type { OwnEffect } from './core/workflow/own-effects.js'
+import type { GoalSettings } from './engine/goals/deps.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
+import type { Trail } from './engine/ports/audit.js'
 import type { Vault } from './engine/ports/agents.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
-import type { Performer } from './engine/ports/performer.js'
+import type { Performer, StepActor } from './engine/ports/performer.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
 import type { Engine } from './engine/runtime/engine.js'
 import type { Ground, Opened, Unbounded } from './ground.js'
@@ -28,10 +29,16 @@ import { hashKey } from './http/auth/key-cache.js'
 import { httpSettings } from './http-settings.js'
 import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
-import { PeerClient } from './peers/peer-client.js'
+import { PeerClient, type PeersDeps } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
+import { receiptJudge } from './receipts/peer-evidence.js'
+import { Eraser } from './retention/eraser.js'
+import { JournalCollector } from './retention/journal-collector.js'
+import { Purger } from './retention/purger.js'
+import { createHttpStep } from './steps/http-step.js'
+import { createToolStep } from './steps/tool-step.js'
 import { NO_TURNS } from './timing/turns.js'
 import { SCOPES } from './wire/key.js'
 
@@ -53,6 +60,14 @@ export const deskSettings = ({ memory, workspace }: Config): DeskSettings => ({
 })
 
 export const spacesOf = (config: Config): readonly Space[] => SPACES.filter(space => config[space].enabled)
+
+export const goalSettings = ({ goals, quotas, scheduling }: Config, { secrets }: Ground): GoalSettings => ({
+  enabled: goals.enabled,
+  ...(goals.run ? { run: workOf(goals.run) } : {}),
+  quotas,
+  horizonMs: scheduling.horizonDays * 86_400_000,
+  redact: secrets.redact,
+})
 
 export async function furnishAgents(
   config: Config,
@@ -77,6 +92,13 @@ export async function furnishAgents(
   return house
 }
 
+/** What nodes without an agent have done. */
+export const actorsOf = ({ egress, secrets }: Ground, { tools }: AgentHouse): ReadonlyMap<OwnEffect, StepActor> =>
+  new Map<OwnEffect, StepActor>([
+    ['core.tool', createToolStep({ tools, secrets })],
+    ['core.http', createHttpStep({ egress: egress.steps, secrets })],
+  ])
+
 /** Other hosts, none of which may be this one. */
 export function openPeers(
   { peers }: Config,
@@ -86,7 +108,18 @@ export function openPeers(
 ): PeerClient {
   const problems = peerProblems(peers, hostId)
   if (problems.length > 0) throw new ConfigError(problems)
-  const client = new PeerClient({ egress: egress.configured, secrets, clock, log, settings: peers, hostId })
+  const judges = new Map(Object.entries(peers.hosts).map(([name, peer]) => [name, receiptJudge(peer.receiptKeys)]))
+  const judgeReceipt: PeersDeps['judgeReceipt'] = (peer, text, seen) =>
+    judges.get(peer)?.(text, seen) ?? { evidence: false, why: 'key-unknown' }
+  const client = new PeerClient({
+    egress: egress.configured,
+    secrets,
+    clock,
+    log,
+    settings: peers,
+    hostId,
+    judgeReceipt,
+  })
   opened.push(() => client.close())
   return client
 }
@@ -159,14 +192,14 @@ export async function configuredKey(config: Config, clock: Clock): Promise<ApiKe
 export function keepersOf(
   { data, memory, retention: rules }: Config,
   { store, clock, log }: Ground,
-  by: { readonly key: SigningKey; readonly configured: ApiKey; readonly hostId: () => string },
+  by: { readonly key: SigningKey; readonly configured: ApiKey; readonly trail: Trail; readonly hostId: () => string },
 ) {
-  const { key, configured, hostId } = by
+  const { key, configured, trail, hostId } = by
   const sealer = new Sealer({ store, clock, log, key })
   const marks = erasureMarks(key, () => readTrustedKeys(data))
   return {
     sealer,
-    purger: new Purger({ store, clock, log, rules, seal: () => sealer.seal(), hostId }),
+    purger: new Purger({ store, trail, clock, log, rules, seal: () => sealer.seal(), hostId }),
     collector: new JournalCollector({ store, clock, log, days: memory.retentionDays }),
     eraser: new Eraser({ store, clock, log, hostId, configured: [configured.tenant], marks }),
   }

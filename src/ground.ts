@@ -50,12 +50,13 @@ export type Opened = (() => unknown)[]
  * One guard, and a way out for each purpose, so that opening one to this machine and its network opens no other. What
  * the operator has configured by its URL, a model's provider or a tool server, is let out to that origin alone.
  */
-function waysOut({ webhooks, tools, probes }: Config, clock: Clock, resolve: Resolver | undefined) {
+function waysOut({ webhooks, tools, probes, steps }: Config, clock: Clock, resolve: Resolver | undefined) {
   const wayOut = (allowPrivate: boolean) => createEgress({ allowPrivate, clock, ...(resolve ? { resolve } : {}) })
   return {
     webhooks: wayOut(webhooks.allowPrivate),
     tools: wayOut(tools.allowPrivate),
     probes: wayOut(probes.allowPrivate),
+    steps: wayOut(steps.allowPrivate),
     configured: wayOut(false),
   }
 }

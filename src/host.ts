@@ -1,5 +1,6 @@
 import type { AgentHouse } from './agents/agents.js'
 import { ensureSigningKey, readTrustedKeys } from './audit/signing-key.js'
+import { createTrail } from './audit/trail.js'
 import { AuditVerifier } from './audit/verify.js'
 import { cronCalendar } from './calendar/cron-calendar.js'
 import { createRecords } from './calibration/records.js'
@@ -8,7 +9,9 @@ import { announceServer } from './client/local-server.js'
 import { assertSafeBinding, type Config, ConfigError } from './config.js'
 import { registerFixtures } from './conformance/fixtures.js'
 import { MockPrograms } from './conformance/mock-programs.js'
-import { seamRoutes } from './conformance/seams.js'
+import type { CacheKeyRequest } from './conformance/seams/cache-key.js'
+import { seamRoutes } from './conformance/seams/seams.js'
+import { SwitchedOff } from './conformance/switched-off.js'
 import { ENGINE_VERSION } from './core/run/version.js'
 import { coreNodeTypes } from './core/workflow/nodes/registry.js'
 import type { GoalAdmin } from './engine/api.js'
@@ -20,7 +23,23 @@ import type { Log } from './engine/ports/log.js'
 import type { Store } from './engine/ports/store.js'
 import { createTranscripts } from './engine/queries/transcript.js'
 import { readTrialIn, readVerdictIn } from './engine/queries/verdicts.js'
-import { Engine, type EngineOptions } from './engine/runtime/engine.js'
+import { Engine } from './engine/runtime/engine.js'
+import type { EngineOptions } from './engine/runtime/engine-deps.js'
+import {
+  actorsOf,
+  configuredKey,
+  conformancePerformers,
+  deskSettings,
+  edgeOf,
+  furnishAgents,
+  goalSettings,
+  inspectorFor,
+  journalDesks,
+  keepersOf,
+  openPeers,
+  receiptsOf,
+  spacesOf,
+} from './furnish.js'
 import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
@@ -31,6 +50,7 @@ import { packageVersion } from './package-version.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
 import { createPredicates } from './standards/predicates.js'
+import { goalProbes } from './standards/probe-set.js'
 import { onceLoaded } from './standards/once-loaded.js'
 import { createStandards, type StandardsRegistry } from './standards/standards.js'
 import { sleep } from './timing/sleep.js'
@@ -39,19 +59,6 @@ import { ensureDataKey } from './vault/data-key.js'
 import { createTenantVaults } from './vault/tenant-vaults.js'
 import { createVault } from './vault/vault.js'
 import { Webhooks } from './webhooks/webhooks.js'
-import {
-  configuredKey,
-  conformancePerformers,
-  deskSettings,
-  edgeOf,
-  furnishAgents,
-  inspectorFor,
-  journalDesks,
-  keepersOf,
-  openPeers,
-  receiptsOf,
-  spacesOf,
-} from './furnish.js'
 /** A host that can be started once and stopped once. */
 export interface Host {
   /** Where it listens; known after `start`. */
@@ -102,6 +109,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const ground = await layGround(config, parts, opened)
   const { store, clock, ids, log, schemas, egress, turns } = ground
   const programs = config.conformance ? new MockPrograms() : undefined
+  const switchedOff = new SwitchedOff()
   const vault = createVault(config.dataKeys.length > 0 ? config.dataKeys : await ensureDataKey(config.data))
   const tenantVault = createTenantVaults({ host: vault, store, clock })
   const desk = createRunDesk({
@@ -142,7 +150,9 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       log,
       nodeTypes: new Map(coreNodeTypes.map(type => [type.typeId, type])),
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
+      offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
+      actors: actorsOf(ground, house),
       definitionShape,
       announcer: webhooks,
       calendar,
@@ -160,12 +170,25 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     engineOptions(config, parts.unbounded),
   )
   const filesLeft = (tenant: string, runId: string) => filesSeen(sight, tenant, { runId, before: 'end' })
-  const goalGround = { store, clock, ids, log, standards: checked, calendar, inspector, predicates, filesLeft }
+  const settings = goalSettings(config, ground)
+  const goalGround = {
+    store,
+    clock,
+    ids,
+    log,
+    standards: checked,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings,
+  }
   const goals = createGoals(engine.ground, goalGround)
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
-  const keepers = keepersOf(config, ground, { key, configured, hostId: () => engine.hostId })
+  const trail = createTrail({ store, clock })
+  const keepers = keepersOf(config, ground, { key, configured, trail, hostId: () => engine.hostId })
   const verdicts = createVerdicts({ store, standards, records, readRecord })
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
@@ -173,12 +196,15 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
   const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
-  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts }
+  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts, trail }
   const serving = new Serving()
-  const routes = programs ? seamRoutes({ programs, cacheKey: request => house.cacheKey(request) }) : []
+  const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
+  const routes = programs ? seamRoutes({ engine, programs, switchedOff, cacheKey }) : []
   const journal = journalDesks(config, ground, tenantVault, () => engine.plans)
   const app = createApp({
     engine,
+    goals,
+    readProbes: goalProbes('api'),
     ...edge,
     ...journal,
     tenants: keepers.eraser,

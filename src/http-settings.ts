@@ -28,6 +28,7 @@ export const httpSettings = async (config: Config, hostId: string, unbounded: Un
     quotas: config.quotas,
     orchestrator: config.orchestrator,
     rateLimit: { key: config.rateLimit, ...(unbounded.strangers ? { anonymous: NO_RATE } : {}) },
+    goals: { enabled: config.goals.enabled },
     memory: config.memory,
     horizonDays: config.scheduling.horizonDays,
     workspace: config.workspace,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../engine/ports/event-log.js'
-import { CHAIN_START, chainHash, ERASED, erasedContent } from '../engine/runtime/chain.js'
+import { CHAIN_START, chainHash, ERASED, erasedContent } from '../engine/log/chain.js'
 import { verifyLog } from './verify-log.js'
 import '../../test/support/seed.js'
 

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../engine/ports/event-log.js'
-import { CHAIN_START, storedHash } from '../engine/runtime/chain.js'
+import { CHAIN_START, storedHash } from '../engine/log/chain.js'
 
 /** What somebody vouches for: the run's row, or a signed checkpoint. */
 export type Expected = { readonly length: number; readonly head: string }

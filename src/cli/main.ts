@@ -18,6 +18,7 @@ import { addStandards } from './commands/standards.js'
 import { addTenants } from './commands/tenants.js'
 import { addTools } from './commands/tools.js'
 import { addVerifiers } from './commands/verifiers.js'
+import { addAuditTrail } from './commands/audit/trail.js'
 import { addVerify } from './commands/audit/verify.js'
 import { addWebhooks } from './commands/webhooks.js'
 import { addWorkflows } from './commands/workflows.js'
@@ -89,5 +90,6 @@ const COMMANDS = [
   addKeys,
   addTenants,
   addVerify,
+  addAuditTrail,
   addDoctor,
 ]

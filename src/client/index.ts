@@ -18,6 +18,7 @@ export type {
   AgentInfo,
   AgentList,
   AuditSlice,
+  AuditTrail,
   Calibration,
   ChatRequest,
   ChatStarted,

@@ -31,6 +31,7 @@ import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/sched
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
 import type { ListToolServersAnswer, ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { TrailAnswer } from '../wire/trail/audit-trail.js'
 import type { TranscriptAnswer } from '../wire/trail/transcript.js'
 import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
 import type {
@@ -149,6 +150,9 @@ export type Verification = VerificationAnswer
 
 /** What agents of a run were told and have said. */
 export type Transcript = Static<typeof TranscriptAnswer>
+
+/** Who did what to which things of a tenant. */
+export type AuditTrail = Static<typeof TrailAnswer>
 
 /** MCP servers as they are now. */
 export type ToolServers = Static<typeof ListToolServersAnswer>

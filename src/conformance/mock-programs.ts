@@ -15,6 +15,10 @@ export class MockPrograms implements Programs {
     if (program.length > 0) this.#programs.set(key, program)
   }
 
+  reset(tenant: string): void {
+    for (const key of this.#programs.keys()) if (JSON.parse(key)[0] === tenant) this.#programs.delete(key)
+  }
+
   entry({ tenant, nodeId, call }: ProgrammedCall): ProgramEntry | null | undefined {
     const program = this.#programs.get(keyOf(tenant, nodeId))
     return program && (program[call - 1] ?? null)

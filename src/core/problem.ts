@@ -133,6 +133,8 @@ export const FAILURES = {
   channel_access_denied: 'The channel does not admit this node',
   workspace_conflict: 'A file was changed by somebody else since the run saw it',
   memory_refused: 'Memory could not be read or written as the node asked',
+  workspace_refused: 'A file of the workspace could not be read or written as the node asked',
+  scope_missing: 'Whoever the run acts for may not do what the node does',
   value_too_large: 'A node gave or wrote a value over the size limit',
   effect_failed: 'An outside effect failed for good',
   effect_outcome_unknown: 'A never-repeatable effect was interrupted; its outcome is not known',

@@ -17,6 +17,7 @@ import { type Refusal, refuse } from './problem.js'
  *  Q8  `weight`: where places for effects or in a pool of workers, and runs to claim or to look at, are scarce, tenants take
  *      turns in proportion to it.
  *  Q9  `schedules`: schedules of a tenant's workflows; a workflow that brings more is refused with 429.
+ *  Q10 `goals`: goals of a tenant that have not come to their end; one more is refused with 429.
  */
 export type TenantQuotas = {
   readonly requestsInFlight: number
@@ -27,6 +28,7 @@ export type TenantQuotas = {
   readonly storedBytes: number
   readonly effectsAtOnce: number
   readonly schedules: number
+  readonly goals: number
   readonly weight: number
 }
 
@@ -54,6 +56,7 @@ const NONE: TenantQuotas = {
   storedBytes: Number.MAX_SAFE_INTEGER,
   effectsAtOnce: Number.MAX_SAFE_INTEGER,
   schedules: Number.MAX_SAFE_INTEGER,
+  goals: Number.MAX_SAFE_INTEGER,
   weight: 1,
 }
 
@@ -69,6 +72,7 @@ const THINGS: { readonly [name in QuotaName]: string } = {
   storedBytes: 'stored bytes',
   effectsAtOnce: 'effects in progress',
   schedules: 'schedules',
+  goals: 'goals that have not come to their end',
 }
 
 /** Which quota, how large it is, and who can raise it: for refusals and failures alike. */

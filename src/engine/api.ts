@@ -228,8 +228,13 @@ export interface GoalAdmin {
   find(tenant: string, goalId: string): Promise<Goal | undefined>
   /** The newest first; `before` is the id of the last one of the page before. */
   list(query: GoalQuery): Promise<readonly Goal[]>
-  /** Only while it is active. What is absent stays; bounds cannot be changed. */
-  edit(tenant: string, goalId: string, edits: GoalEdits): Promise<Answer<Goal> | undefined>
+  /** Only while it is active. What is absent stays; bounds cannot be changed. `edits` is asked for the goal as it is then. */
+  edit(
+    tenant: string,
+    goalId: string,
+    edits: (goal: Goal) => GoalEdits | Refusal,
+    response?: (goal: Goal) => RememberedResponse,
+  ): Promise<Answer<Goal> | undefined>
   command(
     tenant: string,
     goalId: string,
@@ -237,10 +242,21 @@ export interface GoalAdmin {
     response?: (goal: Goal) => RememberedResponse,
   ): Promise<Answer<Goal> | undefined>
   /** One iteration by hand. */
-  run(tenant: string, goalId: string): Promise<Answer<{ readonly goal: Goal; readonly runId: string }> | undefined>
+  run(
+    tenant: string,
+    goalId: string,
+    response?: (begun: BegunByHand) => RememberedResponse,
+  ): Promise<Answer<BegunByHand> | undefined>
   /** A run that names the goal: its iteration is reserved in the commit that begins it, or it is refused. */
-  contribute(goalId: string, request: CreateRun): Promise<Answer<InspectedRun>>
+  contribute(goalId: string, request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>>
+  /** The runs that it has reserved iterations for, oldest first; none of a goal that is not there. */
+  contributing(tenant: string, goalId: string): Promise<readonly string[]>
+  /** Its log, like that of a run (`RunEngine`). */
+  readonly readEvents: RunEngine['readEvents']
+  readonly follow: RunEngine['follow']
 }
+
+export type BegunByHand = { readonly goal: Goal; readonly runId: string }
 
 export type NewGoal = {
   readonly owner: GoalOwner

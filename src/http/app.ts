@@ -8,6 +8,7 @@ import { Turns } from '../timing/turns.js'
 import { recordAccess } from './access-log.js'
 import { Admission } from './admission.js'
 import { Authenticator, NOBODY } from './auth/authenticator.js'
+import { recordRefusal } from './auth/recording.js'
 import { KeyCache } from './auth/key-cache.js'
 import { BodyRoom } from './bodies/body-room.js'
 import { addBodyParsers } from './bodies/parsers.js'
@@ -192,6 +193,11 @@ function addRoutes(app: FastifyInstance, edge: Edge): void {
         if (closed !== undefined) return void send(request, reply, problem(closed, { connection: 'close' }))
         if (route.method !== 'GET') noteUnderWay(edge, reply)
         const judged = (answer: HttpAnswer | undefined) => {
+          if (answer?.status === 403 && route.recorded !== undefined && request.caller !== null) {
+            const params = request.params as { readonly [name: string]: string }
+            recordRefusal(edge, route, request.caller, params).then(() => send(request, reply, answer), done)
+            return
+          }
           const refused = answer ?? noRoom(room, route, request, reply, limits.maxRequestBodyBytes)
           if (refused === undefined) done()
           else send(request, reply, refused)

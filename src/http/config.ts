@@ -28,6 +28,8 @@ export type HttpConfig = {
   readonly quotas: QuotasOf
   readonly orchestrator: HttpOrchestrator
   readonly agents: HttpAgents
+  /** Where goals are not enabled, their routes answer 501 and nothing is claimed of them. */
+  readonly goals: { readonly enabled: boolean }
   readonly memory: HttpMemory
   readonly workspace: HttpWorkspace
   /** Within which the first time of a schedule must lie. */
@@ -126,6 +128,7 @@ export const httpConfig = (overrides: HttpConfigOverrides = {}): HttpConfig => (
   allowedHosts: undefined,
   retryAfterSeconds: 1,
   quotas: noQuotas,
+  goals: { enabled: true },
   ...overrides,
   limits: {
     maxNodeExecutions: 100_000,

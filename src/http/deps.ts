@@ -1,7 +1,17 @@
 import type { Verdicts } from '../calibration/verdicts.js'
-import type { AuditAdmin, ReceiptAdmin, RunEngine, StandardsAdmin, TenantAdmin, WebhookAdmin } from '../engine/api.js'
+import type { ReadProbes } from '../core/goal/goal-document.js'
+import type {
+  AuditAdmin,
+  GoalAdmin,
+  ReceiptAdmin,
+  RunEngine,
+  StandardsAdmin,
+  TenantAdmin,
+  WebhookAdmin,
+} from '../engine/api.js'
 import type { MemoryAdmin } from '../engine/journal/memory-desk.js'
 import type { WorkspaceAdmin } from '../engine/journal/workspace-desk.js'
+import type { Trail } from '../engine/ports/audit.js'
 import type { Clock, Ids } from '../engine/ports/clock.js'
 import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
@@ -21,6 +31,9 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 /** What the composition root hands to the HTTP edge. There is no store here: keys and remembered responses are small ports. */
 export type AppDeps = {
   readonly engine: RunEngine
+  readonly goals: GoalAdmin
+  /** Probes by which the host judges goals, as a key may have them. */
+  readonly readProbes: ReadProbes
   readonly keys: KeyStore
   readonly responses: KeptResponses
   readonly audit: AuditAdmin
@@ -32,6 +45,8 @@ export type AppDeps = {
   readonly tenants: TenantAdmin
   readonly verdicts: Verdicts
   readonly transcripts: Transcripts
+  /** Who did what to which things of a tenant. */
+  readonly trail: Trail
   readonly agents: AgentDirectory
   readonly memory: MemoryAdmin
   readonly workspace: WorkspaceAdmin

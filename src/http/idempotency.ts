@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../core/json.js'
 import { isNamed } from '../core/names.js'
 import { PROBLEMS, refuse } from '../core/problem.js'
 import { sha256OfJson } from '../digest.js'
-import type { Answer, InspectedRun, MakeResponse } from '../engine/api.js'
+import type { Answer, InspectedRun } from '../engine/api.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { RememberedResponse, ResponseKey, ResponseStore } from '../engine/ports/remembered-responses.js'
 import { type HttpAnswer, problem } from './http-answer.js'
@@ -40,10 +40,10 @@ export class Idempotency {
   ) {}
 
   /** For an operation that is one engine commit: the response travels with it. */
-  async commit(
+  async commit<T = InspectedRun>(
     keyed: KeyedRequest | undefined,
-    attempt: (response: MakeResponse | undefined) => Promise<Answer<InspectedRun>>,
-    render: (view: InspectedRun) => HttpAnswer,
+    attempt: (response: ((value: T) => RememberedResponse) | undefined) => Promise<Answer<T>>,
+    render: (value: T) => HttpAnswer,
   ): Promise<HttpAnswer> {
     if (keyed === undefined) return settled(await attempt(undefined), render)
     return this.#alone(keyed, async () => {
@@ -141,7 +141,7 @@ export class Idempotency {
 
 const NOTHING: HttpAnswer = { status: 0, body: '' }
 
-const settled = (answer: Answer<InspectedRun>, render: (view: InspectedRun) => HttpAnswer): HttpAnswer => {
+const settled = <T>(answer: Answer<T>, render: (value: T) => HttpAnswer): HttpAnswer => {
   if (answer.ok) return render(answer.value)
   if ('refusal' in answer) return problem(answer.refusal)
   throw new Error('the engine gave a remembered response that was not asked for')

@@ -4,6 +4,7 @@ import { refuse } from '../core/problem.js'
 import { ID_PATTERNS, type IdName } from '../wire/ids.js'
 import type { Admission } from './admission.js'
 import { NOBODY } from './auth/authenticator.js'
+import { recorded } from './auth/recording.js'
 import type { Caller } from './auth/key-cache.js'
 import { RawBody, UnreadBody } from './bodies/raw-body.js'
 import { dropBody, receiveBody } from './bodies/receive-body.js'
@@ -39,11 +40,7 @@ export function pipeline(edge: Edge, route: Route, admission: Admission): Handle
       const refusal = request.body instanceof UnreadBody ? await receiveBody(edge, request, request.body) : undefined
       const call = refusal ? problem(refusal) : prepare(request, reply)
       if ('status' in call) return send(request, reply, call)
-      const { keyed } = call
-      const answer =
-        keyed !== undefined && route.idempotency === 'lease'
-          ? await edge.idempotency.lease(keyed, async () => answerOf(await route.handle(call as Call<never, never>)))
-          : await route.handle(call as Call<never, never>)
+      const answer = await answered(edge, route, call)
       if (answer === TAKEN) return reply
       if (answer.pieces === undefined) return send(request, reply, answer)
       // It holds its place until its reader has all of it.
@@ -54,6 +51,15 @@ export function pipeline(edge: Edge, route: Route, admission: Admission): Handle
       leave()
     }
   }
+}
+
+/** A request that is repeated is not done again, and not recorded again. */
+async function answered(edge: Edge, route: Route, call: Call): Promise<HttpAnswer | typeof TAKEN> {
+  const handle = async () => route.handle(call as Call<never, never>)
+  if (route.recorded === undefined && route.idempotency !== 'lease') return handle()
+  const { keyed, caller, params } = call
+  const once = () => recorded(edge, route, caller, params, async () => answerOf(await handle()))
+  return keyed !== undefined && route.idempotency === 'lease' ? edge.idempotency.lease(keyed, once) : once()
 }
 
 function answerOf(answer: HttpAnswer | typeof TAKEN): HttpAnswer {

@@ -1,5 +1,6 @@
 import type { Edge } from './deps.js'
 import type { Route } from './route.js'
+import { goalRoutes } from './routes/goals/goals.js'
 import { auditRoutes } from './routes/host/audit.js'
 import { keyRoutes } from './routes/host/keys.js'
 import { metaRoutes } from './routes/host/meta.js'
@@ -39,6 +40,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...metaRoutes(edge, () => table),
     ...workflowRoutes(edge),
     ...scheduleRoutes(edge),
+    ...goalRoutes(edge),
     ...standardRoutes(edge),
     ...calibrationRoutes(edge),
     ...agentRoutes(edge),

@@ -4,6 +4,7 @@ import type { ProblemCode } from '../core/problem.js'
 import type { IdName } from '../wire/ids.js'
 import type { Scope } from '../wire/key.js'
 import type { Caller } from './auth/key-cache.js'
+import type { RecordedAs } from './auth/recording.js'
 import type { Upload } from './bodies/form-body.js'
 import type { HttpAnswer } from './http-answer.js'
 import type { KeyedRequest } from './idempotency.js'
@@ -13,7 +14,7 @@ import type { KeyedRequest } from './idempotency.js'
  * the inventory test all read the same rows, so none of them can drift.
  */
 export type Route = {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** OpenAPI template: `/v1/runs/{runId}:pause`. */
   readonly path: string
   readonly operation: string
@@ -25,6 +26,8 @@ export type Route = {
   readonly access: 'public' | 'token' | 'authenticated' | Scope
   /** A second scope the key must have. */
   readonly alsoNeeds?: Scope
+  /** What the audit trail of the caller's tenant is told of each request with a key. */
+  readonly recorded?: RecordedAs
   /** Neither counted against the rate limit nor refused while the host starts or stops: probes. */
   readonly unlimited?: true
   readonly query?: TObject

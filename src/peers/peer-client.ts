@@ -1,3 +1,4 @@
+import type { PeerReceipt } from '../core/handoff/peer-receipt.js'
 import type { JsonObject } from '../core/json.js'
 import { failure } from '../core/problem.js'
 import type { Egress } from '../egress/egress.js'
@@ -19,7 +20,12 @@ export type PeersDeps = {
   readonly settings: PeersSettings
   /** What this host is called by others. */
   readonly hostId: string
+  /** Whether what a peer gives for the receipt of a run is one, by the keys that are configured for that peer. */
+  readonly judgeReceipt: (peer: string, text: string, seen: SeenRun) => PeerReceipt
 }
+
+/** A run of a peer, as this host has seen it end. */
+type SeenRun = { readonly runId: string; readonly hostId: string; readonly events: number }
 
 /** For how long a host is believed to be the one that it said it is. */
 const IDENTITY_MS = 10 * 60_000
@@ -30,6 +36,8 @@ const BEYOND = Number.MAX_SAFE_INTEGER - 1
 const MOST_TAGGED = 100
 /** The peer has looked at the request and does not want it; another like it would not be taken either. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 406, 413, 415, 422, 431, 501])
+/** It has none of this run, or none for this key. */
+const NOT_OFFERED: ReadonlySet<number> = new Set([401, 403, 404, 405, 406, 409, 410, 501])
 const TAKEN_LATER: ReadonlySet<number> = new Set([409, 425, 429, 503])
 
 type Sent = PeerAnswer | { readonly ok: false; readonly reason: 'refused'; readonly sent: false }
@@ -118,12 +126,32 @@ export class PeerClient implements Peers {
     if (told === undefined) return notHeard(answer)
     if (told.is === 'going') return told
     const end = await this.#endOf(peer, runId, told.status, signal)
-    if (typeof end !== 'string') return end
-    return { ...told, foreign: { hostId: this.#settings(peer)?.hostId ?? '', eventId: end } }
+    if ('is' in end) return end
+    const { eventId, events } = end
+    const hostId = this.#settings(peer)?.hostId ?? ''
+    const receipt =
+      told.status === 'completed' ? await this.#receiptOf(peer, { runId, hostId, events }, signal) : undefined
+    return { ...told, foreign: { hostId, eventId }, ...(receipt ? { receipt } : {}) }
   }
 
-  /** The id of the last event of a run that has ended: that it is there is what its end is believed by. */
-  async #endOf(peer: string, runId: string, status: string, signal: AbortSignal): Promise<string | Unheard> {
+  /** P17: asked for once, and whatever comes of it, the result is judged here. */
+  async #receiptOf(peer: string, seen: SeenRun, signal: AbortSignal): Promise<PeerReceipt | undefined> {
+    const { settings, judgeReceipt } = this.deps
+    if (!this.#settings(peer)?.receiptKeys.length) return undefined
+    const path = `${runPath(seen.runId)}/receipt`
+    const answer = await this.#ask(peer, 'GET', path, { signal, maxBytes: settings.maxOutputBytes })
+    if (!answer.ok) return { evidence: false, why: answer.reason === 'too_large' ? 'too-large' : 'not-heard' }
+    if (answer.status === 200) return judgeReceipt(peer, answer.text, seen)
+    return { evidence: false, why: NOT_OFFERED.has(answer.status) ? 'not-offered' : 'not-heard' }
+  }
+
+  /** The last event of a run that has ended, and how many there are: that it is there is what its end is believed by. */
+  async #endOf(
+    peer: string,
+    runId: string,
+    status: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly eventId: string; readonly events: number } | Unheard> {
     const poll = (after: number) =>
       this.#ask(peer, 'GET', `${runPath(runId)}/events/poll?lastSequence=${after}&timeout=1`, {
         signal,
@@ -134,7 +162,8 @@ export class PeerClient implements Peers {
     if (last === undefined) return notHeard(length)
     const answer = last === 0 ? undefined : await poll(last - 1)
     const end = answer?.ok && answer.status === 200 ? endEventIn(answer.body, runId, status) : undefined
-    return end ?? (answer ? notHeard(answer) : unheard('unusable'))
+    if (end !== undefined) return { eventId: end, events: last + 1 }
+    return answer ? notHeard(answer) : unheard('unusable')
   }
 
   async cancel(peer: string, runId: string, key: string, signal: AbortSignal) {

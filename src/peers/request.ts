@@ -25,6 +25,7 @@ export type PeerAnswer =
       readonly status: number
       /** Undefined where the body is no JSON. */
       readonly body: Json | undefined
+      readonly text: string
       readonly retryAfterMs: number | undefined
     }
   /** `sent`: whether any of it may have reached the peer. */
@@ -52,11 +53,12 @@ export async function askPeer(egress: Pick<Egress, 'open'>, request: PeerRequest
   const { status } = answer
   const retryAfterMs = retryAfter(answer.headers['retry-after'])
   try {
-    return { ok: true, status, body: parsed(await textOf(answer.body)), retryAfterMs }
+    const text = await textOf(answer.body)
+    return { ok: true, status, body: parsed(text), text, retryAfterMs }
   } catch (error) {
     if (!(error instanceof EgressInterrupted)) throw error
     // A refusal is one, however much is said with it.
-    if (status >= 400 && status < 500) return { ok: true, status, body: undefined, retryAfterMs }
+    if (status >= 400 && status < 500) return { ok: true, status, body: undefined, text: '', retryAfterMs }
     return { ok: false, reason: silenceOf(error.code), sent: true }
   }
 }

@@ -10,6 +10,8 @@ export type PeerSettings = {
   readonly keyRef?: SecretRef
   /** Keys of this host with which the peer calls. */
   readonly keyIds: readonly string[]
+  /** Public keys by which receipts of its runs are believed, Ed25519 in base64url; without any it is asked for none. */
+  readonly receiptKeys: readonly string[]
 }
 
 export type PeersSettings = {

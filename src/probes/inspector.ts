@@ -31,7 +31,7 @@ export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: Inspecto
   const means: Means = { ...deps, searchPath, commands: new FairQueue(AT_A_TIME, share) }
 
   async function attempt(probe: Probe, subject: ProbeSubject, runId: string): Promise<ProbeFinding> {
-    // Searches keep the processor to themselves, each for a while; many in a row would stop everything else.
+    // A short search keeps the processor to itself (long ones go to the pool); many in a row would stop everything else.
     await othersTurn()
     if (subject.signal.aborted) return probeUnavailable(probe.probe_id, CALLED_OFF)
     try {

@@ -5,6 +5,9 @@ import { Closed, ListOf, MapOf, Matching, May, WebAddress } from '../core/schema
 import type { PeerSettings, PeersSettings } from '../peers/settings.js'
 import { placedSecret, SecretRefSchema } from './secret-ref.js'
 
+/** 32 bytes, in the one way to write them. */
+const ED25519 = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/
+
 const Peer = Closed({
   url: WebAddress({ description: 'where it is, without a path; it may be on this machine or its network' }),
   hostId: Matching(new RegExp(patternOf('hostId')), 'the id that it advertises', {
@@ -15,6 +18,17 @@ const Peer = Closed({
     ListOf(Matching(new RegExp(patternOf('keyId')), 'the id of a key'), 0, 100, {
       description: 'ids of keys of this host with which the peer calls',
     }),
+  ),
+  receiptKeys: May(
+    ListOf(
+      Matching(ED25519, 'an Ed25519 public key in base64url, the `x` of a key of its `GET /v1/audit/keys`'),
+      0,
+      10,
+      {
+        description:
+          'public keys by which receipts of its runs are believed, each the `x` of a key of its `GET /v1/audit/keys`; without any it is asked for none',
+      },
+    ),
   ),
 })
 
@@ -30,7 +44,10 @@ export const PeerHostsSchema = MapOf(
   },
 )
 
-type Given = { readonly [name: string]: Omit<PeerSettings, 'keyIds'> & { readonly keyIds?: readonly string[] } }
+type Given = {
+  readonly [name: string]: Omit<PeerSettings, 'keyIds' | 'receiptKeys'> &
+    Partial<Pick<PeerSettings, 'keyIds' | 'receiptKeys'>>
+}
 
 /** Relative paths of keys start at `folder`. */
 export const peersWithin = (
@@ -40,9 +57,14 @@ export const peersWithin = (
   Object.freeze({
     ...section,
     hosts: Object.fromEntries(
-      Object.entries(section.hosts).map(([name, { keyRef, keyIds = [], ...peer }]) => [
+      Object.entries(section.hosts).map(([name, { keyRef, keyIds = [], receiptKeys = [], ...peer }]) => [
         name,
-        { ...peer, keyIds, ...(keyRef ? { keyRef: placedSecret(keyRef as SecretRef, path.resolve(folder)) } : {}) },
+        {
+          ...peer,
+          keyIds,
+          receiptKeys,
+          ...(keyRef ? { keyRef: placedSecret(keyRef as SecretRef, path.resolve(folder)) } : {}),
+        },
       ]),
     ),
   })

@@ -16,6 +16,7 @@ const most = (ceiling: number): number => Math.max(1, Math.floor(ceiling * 0.75)
 const CHILDREN_PER_ROOT = 10_000
 const STORED_BYTES = 20 * 1024 ** 3
 const SCHEDULES = 1_000
+const GOALS = 1_000
 
 /**
  * The quotas of each tenant: those set for it, else those set for all, else ones that leave something of every ceiling
@@ -33,6 +34,7 @@ export function quotasWithin(ceilings: SharedLimits, given: (name: string) => un
     storedBytes: get('storedBytes', STORED_BYTES),
     effectsAtOnce: get('effectsAtOnce', most(maxConcurrentEffects)),
     schedules: get('schedules', SCHEDULES),
+    goals: get('goals', GOALS),
     weight: get('weight', 1),
   })
   const tenants = singled(given)

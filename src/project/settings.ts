@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { GoalWorkSchema } from '../core/goal/goal-schema.js'
 import type { Json } from '../core/json.js'
 import { patternOf } from '../core/names.js'
 import {
@@ -89,6 +90,7 @@ const QUOTAS = {
   storedBytes: count('bytes that the runs of one tenant take up', 1, Number.MAX_SAFE_INTEGER),
   effectsAtOnce: count('effects of one tenant in progress at once on one host', 1, 100_000),
   schedules: count('schedules of the workflows of one tenant', 1, 100_000),
+  goals: count('goals of one tenant that have not come to their end', 1, 100_000),
   weight: count('turns of one tenant, in proportion to those of others', 1, 1000),
 }
 
@@ -233,6 +235,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'quotas.storedBytes': of(QUOTAS.storedBytes, { otherwise: '20 GiB' }),
   'quotas.effectsAtOnce': of(QUOTAS.effectsAtOnce, { otherwise: '¾ of `limits.maxConcurrentEffects`' }),
   'quotas.schedules': of(QUOTAS.schedules, { otherwise: '`1000`' }),
+  'quotas.goals': of(QUOTAS.goals, { otherwise: '`1000`' }),
   'quotas.weight': of(QUOTAS.weight, { otherwise: '`1`' }),
   'quotas.tenants': of(tenantQuotas),
   'orchestrator.confidenceFloor': of(confidenceFloor),
@@ -271,6 +274,12 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
     ),
   ),
   'scheduling.horizonDays': of(count('days within which the first time of a schedule must lie', 1, 3_650, 366)),
+  'goals.enabled': of(
+    flag('let there be goals ([goals](../guides/goals.md)); `false` makes none, and those there are rest', true),
+  ),
+  'goals.run': of(GoalWorkSchema as TSchema, {
+    otherwise: 'nothing; a goal says so itself, or runs name it',
+  }),
   'memory.enabled': of(flag('let runs write down what later runs can read ([memory](../guides/memory.md))', true)),
   'memory.fullText': of(
     flag(
@@ -306,6 +315,9 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   }),
   'tools.allowPrivate': of(
     flag('let `assay:http.get` fetch from private addresses and over plain HTTP, as far as `tools.httpAllow` goes'),
+  ),
+  'steps.allowPrivate': of(
+    flag('let `core.http` ask private addresses, also over plain HTTP, for whoever may register a workflow'),
   ),
   'probes.allowPrivate': of(
     flag('let `http` probes of gates ask private addresses, also over plain HTTP; never for production'),

@@ -5,7 +5,7 @@ import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { Store } from '../engine/ports/store.js'
 import type { ErasureMark, ErasureMarks, RunToErase, TenantStore } from '../engine/ports/tenants.js'
-import { erasedContent } from '../engine/runtime/chain.js'
+import { erasedContent } from '../engine/log/chain.js'
 import { Rounds } from '../timing/rounds.js'
 
 type EraserDeps = {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Trail } from '../engine/ports/audit.js'
 import type { Clock } from '../engine/ports/clock.js'
 import type { Log } from '../engine/ports/log.js'
 import type { ExpiredRun, ExpiredRuns } from '../engine/ports/retention.js'
@@ -7,7 +8,8 @@ import { Rounds } from '../timing/rounds.js'
 import { expiredBy, type RetentionRules } from './rules.js'
 
 type PurgerDeps = {
-  readonly store: Pick<Store, 'expiredRoots' | 'purgeFamily' | 'claimPurge' | 'deletePurged'>
+  readonly store: Pick<Store, 'expiredRoots' | 'purgeFamily' | 'readPurged' | 'claimPurge' | 'deletePurged'>
+  readonly trail: Pick<Trail, 'record'>
   readonly clock: Clock
   readonly log: Log
   readonly rules: RetentionRules
@@ -69,11 +71,20 @@ export class Purger {
         const result = await store.purgeFamily(runId, clock.now())
         if (result.kind !== 'purged') continue
         marked += 1
+        await this.#record(runId)
         log.info({ runId, runs: result.runs }, 'purged a family of runs whose retention was over')
       }
       after = page.length < PAGE ? undefined : page.at(-1)
     } while (after !== undefined && !this.#rounds.isStopped)
     return marked
+  }
+
+  /** S17: the host does it by itself, under the rules of its operator. */
+  async #record(runId: string): Promise<void> {
+    const purged = await this.deps.store.readPurged(null, runId)
+    if (purged === undefined) return
+    const entry = { action: 'run.purge', object: `run:${runId}`, outcome: 'allowed' } as const
+    await this.deps.trail.record({ tenant: purged.tenant, principal: 'assay', credential: 'host', ...entry })
   }
 
   async #deleteRows(): Promise<void> {

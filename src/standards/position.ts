@@ -1,7 +1,7 @@
 import { termsFor } from '../core/handoff/mapping.js'
 import { isObject, type Json } from '../core/json.js'
 import { type Gate, HOST_VERIFIER } from '../core/verification/gate.js'
-import { HELD_TYPES, REWORKABLE_TYPES } from '../core/verification/phase-types.js'
+import { HELD_TYPES, REWORKABLE_TYPES, TOOL_CALLING_TYPE } from '../core/verification/phase-types.js'
 import { actorsIn } from '../core/workflow/actors.js'
 import type { Plan, PlanNode } from '../core/workflow/plan.js'
 
@@ -53,9 +53,9 @@ function exitProblems({ position, gate_behaviour }: Gate, { node, index }: PlanN
 const KEEPS = 'assay:artifact.create'
 
 function toolProblems({ phase_id, tool_name }: Gate['position'], { typeId }: PlanNode['node']): string[] {
-  if (typeId !== 'core.agent')
+  if (typeId !== TOOL_CALLING_TYPE)
     return [
-      `position.phase_id ${JSON.stringify(phase_id)} is a ${typeId}, and position.tool_name is for what a tool brings to an agent; name a core.agent`,
+      `position.phase_id ${JSON.stringify(phase_id)} is a ${typeId}, and position.tool_name is for what a tool brings to an agent; name a ${TOOL_CALLING_TYPE}`,
     ]
   return tool_name === KEEPS
     ? [

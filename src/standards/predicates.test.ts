@@ -109,7 +109,7 @@ describe('a set of probes', () => {
         ],
       },
       {},
-      'has the probe_id "a" twice',
+      'has "a" twice',
     ],
     ['a command of a key', { probes: [MAKE] }, {}, 'put the goal into goals/ there'],
     ['a file of all tenants', { probes: [{ type: 'file', file: 'a.md' }] }, {}, 'put the goal into goals/ there'],

@@ -1,5 +1,5 @@
 import { isObject, type Json } from '../core/json.js'
-import { Closed, ListOf } from '../core/schema/kinds.js'
+import { Closed, DistinctBy, ListOf } from '../core/schema/kinds.js'
 import { filledBy } from '../core/schema/filled.js'
 import { type Document, schemaProblems } from '../core/schema/problems.js'
 import type { Shape } from '../core/schema/shape.js'
@@ -9,7 +9,10 @@ import { ProbeSchema, type ProbeWanted, probeProblems } from './probe.js'
 
 /** Probes that stand for themselves, outside of gates. */
 const ProbeSetSchema = Closed({
-  probes: ListOf(ProbeSchema, 1, 20, { description: 'What the host finds out by itself; all of it must hold' }),
+  probes: DistinctBy(
+    ListOf(ProbeSchema, 1, 20, { description: 'What the host finds out by itself; all of it must hold' }),
+    one => (one as ProbeWanted).probe_id ?? JSON.stringify(one),
+  ),
 })
 
 /** With what was left out filled in; or all that is wrong with it. */
@@ -42,3 +45,9 @@ function resultProblems(probe: Probe, field: string): string[] {
     return probe.in === 'workspace' ? [`${field}.in is workspace, and no run has one here; ${other}`] : []
   return [`${field} looks at what a run has brought, and here there is none; ${other}`]
 }
+
+/** What the host judges a goal by (R-GOAL-2), as it is written where the goal is. */
+export const goalProbes =
+  (origin: PredicateWanted['origin']) =>
+  (probes: Json, field: string): Document<readonly Probe[]> =>
+    completeProbeSet({ probes }, { field, over: 'result', origin, home: { what: 'goal', folder: 'goals/' } })

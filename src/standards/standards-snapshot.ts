@@ -5,7 +5,7 @@ import { knowledgeIn } from '../core/verification/context-ref.js'
 import type { BoundGate, Gate, Intent, Knowledge } from '../core/verification/gate.js'
 import { sha256OfJson } from '../digest.js'
 import type { Standard, StandardKind } from '../engine/ports/standards.js'
-import { agentWorkflow } from '../engine/runtime/agent-workflow.js'
+import { agentWorkflow } from '../engine/plans/agent-workflow.js'
 
 /** All that one tenant's work is held to, at one time. */
 export type StandardsSnapshot = {

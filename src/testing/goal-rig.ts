@@ -1,8 +1,10 @@
 import type { GoalWork } from '../core/goal/goal.js'
 import type { Goal } from '../core/goal/state.js'
 import type { Json, JsonObject } from '../core/json.js'
+import { noQuotas } from '../core/quotas.js'
 import type { GoalAdmin, NewGoal } from '../engine/api.js'
 import type { Engine } from '../engine/runtime/engine.js'
+import type { GoalSettings } from '../engine/goals/deps.js'
 import { createGoals } from '../engine/goals/goals.js'
 import type { Calendar } from '../engine/ports/calendar.js'
 import { agentsDouble } from './agents.js'
@@ -71,6 +73,13 @@ export const wanted = (more: Partial<NewGoal> = {}): NewGoal => ({
   ...more,
 })
 
+export const GOAL_SETTINGS: GoalSettings = {
+  enabled: true,
+  quotas: noQuotas,
+  horizonMs: 366 * 86_400_000,
+  redact: { text: text => text },
+}
+
 export const goalStandards = () => standardsDouble({ 'assay-goal-judge': [GOAL_GATE] })
 
 /** Goals on an engine of the rig, which reaches the store as it is given. */
@@ -85,7 +94,18 @@ export function goalsOn(
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const filesLeft = () => async () => ({ is: 'unknown', why: 'nobody has files here' }) as const
   const standards = goalStandards()
-  return createGoals(engine.ground, { store, clock, ids, log, standards, calendar, inspector, predicates, filesLeft })
+  return createGoals(engine.ground, {
+    store,
+    clock,
+    ids,
+    log,
+    standards,
+    calendar,
+    inspector,
+    predicates,
+    filesLeft,
+    settings: GOAL_SETTINGS,
+  })
 }
 
 /** A host with goals on the rig's store. */

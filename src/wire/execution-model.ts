@@ -78,6 +78,7 @@ export const EVENTS_FROM: { readonly [Type in RunEvent['type']]: number } = {
   'assay.pause.requested': 0,
   'assay.peer.heard': 0,
   'assay.peer.lost': 0,
+  'assay.peer.receipt': 0,
   'assay.peer.released': 0,
   'assay.peer.silent': 0,
   'assay.result.staged': 0,

@@ -25,6 +25,8 @@ export const SCOPES = [
   /** What agents were told and have said, with the arguments and results of their tools. */
   'transcripts:read',
   'workflows:write',
+  'goals:read',
+  'goals:write',
   'keys:manage',
   /** With approvals:respond: votes in the name of others, and links for others, such as a front end takes them in. */
   'approvals:delegate',

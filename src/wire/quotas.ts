@@ -13,6 +13,7 @@ export const QuotasAnswer = Type.Object({
     storedBytes: Count,
     effectsAtOnce: Count,
     schedules: Count,
+    goals: Count,
     weight: Count,
   }),
   used: Type.Object({

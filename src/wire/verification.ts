@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { NO_EVIDENCE } from '../core/handoff/peer-receipt.js'
 import { OneOf } from '../core/schema/kinds.js'
 import { RESULT_LABELS } from '../core/verification/label.js'
 import { CLASSIFICATIONS, EVIDENCE_TYPES } from '../core/verification/voting/judgement.js'
@@ -86,6 +87,23 @@ export const GateSnapshot = Type.Object({
 })
 export type GateSnapshot = Static<typeof GateSnapshot>
 
+/** P17 */
+const PeerReceiptDoc = Type.Object(
+  {
+    evidence: Type.Boolean({ description: 'Whether it is one: of this run, signed with a key that is believed here' }),
+    why: Type.Optional(OneOf(NO_EVIDENCE, { description: 'Why it is none' })),
+    keyId: Type.Optional(Type.String({ description: 'The key that it is signed with' })),
+    digest: Type.Optional(Type.String({ description: 'SHA-256 of its text' })),
+    attempts: Type.Optional(Count),
+    passes: Type.Optional(Count),
+    label: Type.Optional(OneOf(RESULT_LABELS, { description: 'What it says of what the run there left' })),
+  },
+  {
+    description:
+      'Of a result that a peer brought: what the peer has signed of its own verification. It is evidence beside the verdict, which is due to none of it',
+  },
+)
+
 const SUMMARY = {
   n: Type.Integer({ minimum: 1, description: 'The number by which it is asked for' }),
   at: Timestamp,
@@ -107,6 +125,7 @@ const SUMMARY = {
     description: 'Verifiers have passed every dimension of a blocking gate for exactly this result',
   }),
   label: OneOf(RESULT_LABELS),
+  peerReceipt: Type.Optional(PeerReceiptDoc),
   best: Type.Optional(
     Type.Literal(true, { description: 'No attempt at this work passed, and none came nearer to passing' }),
   ),

@@ -25,7 +25,7 @@ export const LAYERS: readonly Layer[] = [
   { place: 'engine/', ours: ['core/', 'digest.ts', 'lru.ts', 'timing/', 'trace.ts'], packages: ['node:crypto'] },
   {
     place: 'standards/',
-    ours: ['core/', 'digest.ts', 'lru.ts', 'engine/runtime/agent-workflow.ts'],
+    ours: ['core/', 'digest.ts', 'lru.ts', 'engine/plans/agent-workflow.ts'],
     types: ['engine/api.ts', PORTS],
     packages: ['re2js', 'typebox'],
   },
@@ -100,7 +100,7 @@ export const LAYERS: readonly Layer[] = [
   },
   {
     place: 'retention/',
-    ours: ['core/problem.ts', 'engine/runtime/chain.ts', 'timing/'],
+    ours: ['core/problem.ts', 'engine/log/chain.ts', 'timing/'],
     types: ['engine/api.ts', PORTS],
     packages: ['node:timers/promises'],
   },
@@ -115,6 +115,7 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'project/',
     ours: [
+      'core/goal/goal-schema.ts',
       'core/json.ts',
       'core/names.ts',
       'core/schema/',
@@ -129,7 +130,13 @@ export const LAYERS: readonly Layer[] = [
   {
     place: 'config.ts',
     ours: ['core/json.ts', 'core/schema/', 'core/invocation/', 'core/budget/', 'digest.ts', 'project/'],
-    types: ['agents/settings.ts', 'core/quotas.ts', 'peers/settings.ts', 'retention/rules.ts'],
+    types: [
+      'agents/settings.ts',
+      'core/goal/goal-schema.ts',
+      'core/quotas.ts',
+      'peers/settings.ts',
+      'retention/rules.ts',
+    ],
     packages: NODE,
   },
   { place: 'system.ts', ours: [], types: [PORTS], packages: NODE },
@@ -224,7 +231,7 @@ export const LAYERS: readonly Layer[] = [
       'timing/rounds.ts',
       'core/',
       'engine/api.ts',
-      'engine/runtime/chain.ts',
+      'engine/log/chain.ts',
       'engine/runtime/gated-points.ts',
       'store/gate-rules.ts',
       PORTS,
@@ -256,6 +263,12 @@ export const LAYERS: readonly Layer[] = [
     ours: ['core/', 'timing/', 'workers/', 'system.ts'],
     types: ['egress/', PORTS],
     packages: [...NODE, 're2js'],
+  },
+  {
+    place: 'steps/',
+    ours: ['core/', 'digest.ts'],
+    types: ['agents/settings.ts', 'agents/tools/', 'egress/', 'secrets/', PORTS],
+    packages: [],
   },
   { place: 'workers/', ours: ['timing/'], packages: NODE },
   {

@@ -29,6 +29,7 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: 'recorded' | { 
   'assay.pause.requested': 'recorded',
   'assay.peer.heard': ELSEWHERE,
   'assay.peer.lost': ELSEWHERE,
+  'assay.peer.receipt': ELSEWHERE,
   'assay.peer.released': ELSEWHERE,
   'assay.peer.silent': ELSEWHERE,
   'assay.result.staged': 'recorded',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ENGINE_VERSION } from '../../src/core/run/version.js'
-import { CHAIN_START, chainHash } from '../../src/engine/runtime/chain.js'
+import { CHAIN_START, chainHash } from '../../src/engine/log/chain.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { compareView } from '../../src/testing/view-comparison.js'
 import { renderEvent } from '../../src/wire/render.js'

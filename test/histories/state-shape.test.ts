@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import type { Plan } from '../../src/core/workflow/plan.js'
-import { SNAPSHOT_SCHEMA } from '../../src/engine/runtime/snapshot.js'
+import { SNAPSHOT_SCHEMA } from '../../src/engine/log/snapshot.js'
 import { readHistories, runsOf } from './history.js'
 import { planOf, statesOf } from './snapshots.js'
 

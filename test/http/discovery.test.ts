@@ -149,6 +149,7 @@ describe('discovery (contract core §1)', () => {
     expect(json.agents).toEqual({
       supported: true,
       orchestratorPattern: 'delegate',
+      goals: { judge: 'verifier', continuation: ['schedule', 'manual'], requiresBounds: true },
       orchestrator: true,
       dispatch: true,
       dispatchMapping: true,

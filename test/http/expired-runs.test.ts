@@ -1,3 +1,4 @@
+import { createTrail } from '../../src/audit/trail.js'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Sealer } from '../../src/audit/sealer.js'
 import { Purger } from '../../src/retention/purger.js'
@@ -21,13 +22,28 @@ beforeAll(async () => {
   clock.skip(8 * DAY)
   const [row] = await store.listRuns({ tenant: null, limit: 1 })
   const rules = { days: 7, tenants: {}, workflows: {} }
-  const purger = new Purger({ store, clock, log, rules, seal: () => sealer.seal(), hostId: () => row!.owner })
+  const purger = new Purger({
+    store,
+    trail: createTrail({ store, clock }),
+    clock,
+    log,
+    rules,
+    seal: () => sealer.seal(),
+    hostId: () => row!.owner,
+  })
   expect(await purger.purge()).toBe(1)
   await clock.advance(5_000)
 })
 afterAll(() => host.close())
 
 const READS = ['', '/events', '/events/poll', '/debug-bundle', '/verifications', '/withheld', ':diff?against=RUN']
+
+test('S17: that it was purged is in the audit trail of its tenant', async () => {
+  const { records } = (await host.call('alice', { url: '/v1/host/assay/audit' })).json
+  expect(records).toMatchObject([
+    { principal: 'assay', credential: 'host', action: 'run.purge', object: `run:${runId}`, outcome: 'allowed' },
+  ])
+})
 
 test.each(READS)(
   'R-REST-27: a purged run is 410 run_expired at GET /v1/runs/{id}%s, for its tenant alone',

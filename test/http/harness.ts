@@ -1,6 +1,7 @@
 import { cronCalendar } from '../../src/calendar/cron-calendar.js'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { erasureMarks } from '../../src/audit/erasure-mark.js'
+import { createTrail } from '../../src/audit/trail.js'
 import { AuditVerifier } from '../../src/audit/verify.js'
 import { createVerdicts } from '../../src/calibration/verdicts.js'
 import type { BudgetPolicy } from '../../src/core/budget/budget.js'
@@ -8,6 +9,8 @@ import { EQUAL_WEIGHTS } from '../../src/core/quotas.js'
 import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
+import type { GoalSettings } from '../../src/engine/goals/deps.js'
+import { createGoals } from '../../src/engine/goals/goals.js'
 import { createMemoryDesk } from '../../src/engine/journal/memory-desk.js'
 import { createRunDesk } from '../../src/engine/journal/run-desk.js'
 import { createWorkspaceDesk } from '../../src/engine/journal/workspace-desk.js'
@@ -17,7 +20,7 @@ import type { ApiKey } from '../../src/engine/ports/keys.js'
 import type { Log } from '../../src/engine/ports/log.js'
 import type { Performer } from '../../src/engine/ports/performer.js'
 import type { SchemaChecker } from '../../src/engine/ports/schema-checker.js'
-import type { Standards } from '../../src/engine/ports/verification.js'
+import type { Inspector, Standards } from '../../src/engine/ports/verification.js'
 import { createTranscripts } from '../../src/engine/queries/transcript.js'
 import { readVerdictIn } from '../../src/engine/queries/verdicts.js'
 import { Engine } from '../../src/engine/runtime/engine.js'
@@ -29,11 +32,13 @@ import type { AppDeps } from '../../src/http/deps.js'
 import { ReceiptIssuer } from '../../src/receipts/issuer.js'
 import { Eraser } from '../../src/retention/eraser.js'
 import { createSecretRegister } from '../../src/secrets/redactor.js'
+import { goalProbes } from '../../src/standards/probe-set.js'
 import { createStandards } from '../../src/standards/standards.js'
 import { MemoryStore } from '../../src/store/memory/memory-store.js'
 import { systemClock, systemIds } from '../../src/system.js'
 import { agentsDouble, glassHostVault, glassVault } from '../../src/testing/agents.js'
 import { DESK_SETTINGS } from '../../src/testing/engine-rig.js'
+import { GOAL_SETTINGS } from '../../src/testing/goal-rig.js'
 import { inspectorDouble, predicatesDouble, recordsDouble, standardsDouble } from '../../src/testing/verification.js'
 import { NO_TURNS } from '../../src/timing/turns.js'
 import { createSchemaChecker } from '../../src/user-schema/schema-checker.js'
@@ -97,6 +102,8 @@ export type HostOptions = {
   readonly agents?: Agents
   /** The gates that runs start with; without it there are none. */
   readonly gates?: Standards
+  readonly goals?: Partial<GoalSettings>
+  readonly inspector?: Inspector
   /** What any run may spend at most. */
   readonly budget?: BudgetPolicy
   /** Puts something in front of the real engine. */
@@ -154,9 +161,24 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
   const memory = createMemoryDesk(journal, config.memory)
   const workspace = createWorkspaceDesk({ ...journal, usage: store, quotas: config.quotas }, config.workspace)
   const transcripts = createTranscripts({ engine, store, vault: glassVault, redact: secrets.redact.json })
-  const kept = { memory, workspace, stream: store, transcripts }
+  const trail = createTrail({ store, clock })
+  const kept = { trail, memory, workspace, stream: store, transcripts }
+  const goals = createGoals(real.ground, {
+    store,
+    clock,
+    ids: systemIds,
+    log,
+    calendar: cronCalendar(),
+    standards: options.gates ?? standardsDouble(),
+    inspector: options.inspector ?? inspectorDouble(),
+    predicates: predicatesDouble(),
+    filesLeft: noFiles,
+    settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
+  })
   const deps = {
     engine,
+    goals,
+    readProbes: goalProbes('api'),
     keys: store,
     responses: store,
     usage: store,
@@ -184,6 +206,8 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     },
   }
 }
+
+const noFiles = () => async () => ({ is: 'unknown', why: 'nobody has files here' }) as const
 
 /** Registers and lists; nothing is sent from here. Names ending in `.example` are public, the others unknown. */
 const newWebhooks = (store: MemoryStore, clock: Clock, log: Log): Webhooks => {

@@ -15,6 +15,10 @@ type Any = any
 const KEY = 'a-key-for-the-tests-of-seams'
 const PROGRAM = '/v1/host/sample/test/mock-ai/program'
 const CACHE_KEY = '/v1/host/sample/test/llm-cache-key'
+const TOGGLE = '/v1/host/sample/test/capability-toggle'
+const WORKFLOWS = '/v1/host/sample/workflows'
+const RESET = '/v1/host/sample/test/reset'
+const logOf = (runId: string) => `/v1/host/sample/test/runs/${runId}/events`
 
 let folder: string
 let host: Host | undefined
@@ -98,13 +102,15 @@ const typed = (events: Any[], type: string): Any[] => events.filter(event => eve
 describe('R-SEAM-1: the seams', () => {
   test('are not there unless switched on, with and without a key', async () => {
     await serve(false)
-    for (const url of [PROGRAM, CACHE_KEY])
+    for (const url of [PROGRAM, CACHE_KEY, TOGGLE, WORKFLOWS, RESET])
       for (const key of [KEY, null]) expect((await post(url, {}, key)).status).toBe(404)
   })
 
   test('ask for a key, and a GET is none of theirs', async () => {
     await serve(true)
-    for (const url of [PROGRAM, CACHE_KEY]) expect((await post(url, {}, null)).status).toBe(401)
+    for (const url of [PROGRAM, CACHE_KEY, TOGGLE, WORKFLOWS, RESET])
+      expect((await post(url, {}, null)).status).toBe(401)
+    expect((await call(logOf('__probe__'), {}, null)).status).toBe(401)
     expect([401, 404, 405]).toContain((await call(PROGRAM, {}, null)).status)
   })
 
@@ -117,6 +123,93 @@ describe('R-SEAM-1: the seams', () => {
   test.each([[{}], [{ nodeId: 'n' }], [{ nodeId: 'n', program: [{ stopReason: 'odd' }] }]])('refuse %j', async body => {
     await serve(true)
     expect((await post(PROGRAM, body)).status).toBe(400)
+  })
+})
+
+describe('R-SEAM-2: the seam of logs', () => {
+  test('has what every reader of a run sees, or what is asked for of it, and nothing of runs there are not', async () => {
+    await serve(true, workflow('suite-two', [node('first', 'core.noop'), node('second', 'core.noop')]))
+    expect((await call(logOf('__probe__'))).json).toEqual({ events: [] })
+    const { runId, events } = await run('suite-two')
+    expect((await call(logOf(runId))).json.events).toEqual(events)
+    const ofType = (await call(`${logOf(runId)}?type=node.completed`)).json.events
+    expect(ofType.map(({ nodeId }: Any) => nodeId).sort()).toEqual(['first', 'second'])
+    const ofNode = (await call(`${logOf(runId)}?nodeId=first`)).json.events
+    expect(ofNode.map(({ type }: Any) => type)).toEqual(['node.started', 'node.completed'])
+    const cause = ofNode[0].eventId
+    expect((await call(`${logOf(runId)}?causationId=${cause}`)).json.events).toEqual(
+      events.filter(({ causationId }) => causationId === cause),
+    )
+    expect((await call(`${logOf(runId)}?correlationId=none`)).json.events).toEqual([])
+    expect((await call(logOf(runId), {}, other)).json).toEqual({ events: [] })
+  })
+
+  test('what was programmed and switched off is forgotten by a reset, of that tenant alone', async () => {
+    await serve(true, asking('suite-ask'))
+    await program(REFUSED)
+    await post(TOGGLE, { name: 'agents.dispatchMapping', value: false })
+    expect((await post(RESET, {}, other)).json).toEqual({ ok: true })
+    expect((await post(TOGGLE, { name: '__probe__', value: null })).json.overlay).toEqual({
+      'agents.dispatchMapping': false,
+    })
+    expect((await run('suite-ask')).snapshot.status).toBe('failed')
+    await post(RESET, {})
+    expect((await post(TOGGLE, { name: '__probe__', value: null })).json.overlay).toEqual({})
+    expect((await run('suite-ask')).snapshot.status).toBe('completed')
+  })
+})
+
+describe('R-MAP-7 R-SEAM-2: registration goes by what is switched off', () => {
+  const dispatching = (workflowId: string, inputMapping: JsonObject) => ({
+    workflowId,
+    nodes: [
+      { nodeId: 'lead', typeId: 'core.orchestrator.supervisor', config: {} },
+      { nodeId: 'hand', typeId: 'core.dispatch', config: { inputMapping } },
+    ],
+  })
+  const nesting = (inputMapping: JsonObject) => ({
+    workflowId: 'suite-nest',
+    nodes: [{ nodeId: 'call', typeId: 'core.subWorkflow', config: { workflowId: 'suite-child', inputMapping } }],
+  })
+
+  test('a mapping is refused, with the capability, until that is switched on again; what maps nothing is taken', async () => {
+    await serve(true, workflow('suite-child', [node('only', 'core.noop')]))
+    for (const [name, mapped, plain] of [
+      ['agents.dispatchMapping', dispatching('suite-hand', { a: 'b' }), dispatching('suite-hand', {})],
+      ['subWorkflow.inputMapping', nesting({ a: 'b' }), nesting({})],
+    ] as const) {
+      expect((await post(WORKFLOWS, mapped)).status).toBe(201)
+      expect((await post(TOGGLE, { name, value: false })).json).toEqual({ overlay: { [name]: false } })
+      const refused = await post(WORKFLOWS, mapped)
+      expect(refused.status).toBe(400)
+      expect(refused.json).toMatchObject({ error: 'validation_error', details: { requiredCapability: name } })
+      expect(refused.json.message).toContain('config.inputMapping')
+      expect((await post(WORKFLOWS, plain)).status).toBe(201)
+      expect((await post(TOGGLE, { name, value: null })).json).toEqual({ overlay: {} })
+      expect((await post(WORKFLOWS, mapped)).status).toBe(201)
+    }
+    await post(TOGGLE, { name: 'agents.dispatchMapping', value: false })
+    expect((await post(TOGGLE, { reset: true })).json).toEqual({ overlay: {} })
+  })
+
+  test('nodes run in the order of the list, and a dispatch goes back to the supervisor before it', async () => {
+    await serve(true, workflow('conformance-noop', [node('only', 'core.noop')]))
+    const body = dispatching('suite-order', {})
+    const nodes = [{ nodeId: 'first', typeId: 'core.noop' }, ...body.nodes, { nodeId: 'last', typeId: 'core.noop' }]
+    expect((await post(WORKFLOWS, { ...body, nodes })).json).toEqual({ workflowId: 'suite-order', nodeCount: 4 })
+    const { snapshot, events } = await run('suite-order')
+    expect(snapshot.status).toBe('completed')
+    const begun = typed(events, 'node.started').map(({ nodeId }) => nodeId)
+    expect([begun[0], begun.at(-1)]).toEqual(['first', 'last'])
+    expect(typed(events, 'node.dispatched')).toHaveLength(1)
+  })
+
+  test('a node type that nobody knows is refused, and another tenant does not have what was registered', async () => {
+    await serve(true)
+    const odd = await post(WORKFLOWS, { workflowId: 'suite-odd', nodes: [{ nodeId: 'n', typeId: 'core.odd' }] })
+    expect([odd.status, odd.json.error]).toEqual([400, 'validation_error'])
+    await post(WORKFLOWS, { workflowId: 'suite-mine', nodes: [{ nodeId: 'n', typeId: 'core.noop' }] })
+    expect((await post('/v1/runs', { workflowId: 'suite-mine' }, other)).status).toBe(404)
   })
 })
 

@@ -38,6 +38,9 @@ function stateOf(node: NodeView): NodeState {
 
 const isOpen = (node: NodeView): boolean => ['running', 'retrying', 'waiting'].includes(stateOf(node))
 
+const receiptText = ({ peer, evidence, label, why }: { readonly [name: string]: unknown }): string =>
+  evidence === true ? `peer ${peer}: its receipt says ${label}` : `peer ${peer}: its receipt is no evidence: ${why}`
+
 function noteOf(event: PublicEvent): string | undefined {
   const told = loopText(event)
   if (told !== undefined) return told
@@ -53,6 +56,8 @@ function noteOf(event: PublicEvent): string | undefined {
     case 'assay.peer.silent':
     case 'assay.peer.lost':
       return `peer ${payload.peer}: ${payload.reason}`
+    case 'assay.peer.receipt':
+      return receiptText(payload)
     case 'assay.peer.heard':
     case 'assay.peer.released':
       return `peer ${payload.peer}`

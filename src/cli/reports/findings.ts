@@ -88,10 +88,24 @@ export function judgedLines(one: Verification): string[] {
       : [
           `quorum   ${quorum.passVotes} of ${count(quorum.votes, 'vote')} for it, ${quorum.needed} needed${sure(confidence)}`,
         ]),
+    ...(one.peerReceipt === undefined ? [] : [`receipt  ${receiptText(one.peerReceipt)}`]),
     ...(person === undefined ? [] : [`person   ${person.by}${whyText(person.why)}`]),
     ...costLines(cost),
   ].map(line => `  ${printable(line)}`)
 }
+
+/** What the peer has signed of its own verification: beside the verdict, never in its place. */
+const receiptText = ({
+  evidence,
+  why,
+  keyId,
+  attempts = 0,
+  passes = 0,
+  label,
+}: NonNullable<Verification['peerReceipt']>): string =>
+  evidence
+    ? `of the peer: ${passes} of ${count(attempts, 'attempt')} passed there, ${label}; signed with ${keyId}`
+    : `of the peer: no evidence, ${why}`
 
 /** R-DWS-27: what was judged has cost something, too. */
 function costLines(cost: Verification['cost']): string[] {

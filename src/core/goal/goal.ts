@@ -29,6 +29,10 @@ export type Completion = {
 
 export const CONTINUATION_MODES = ['schedule', 'commitment', 'heartbeat', 'manual'] as const
 
+/** R-GOAL-20: those that this host can go on by. */
+export const OFFERED_MODES = ['schedule', 'manual'] as const satisfies readonly (typeof CONTINUATION_MODES)[number][]
+export type OfferedMode = (typeof OFFERED_MODES)[number]
+
 export type Continuation = {
   readonly mode: (typeof CONTINUATION_MODES)[number]
   readonly armRef: string | null

@@ -9,15 +9,13 @@ import type { RunInput } from '../run/input.js'
 import type { Active } from '../run/state.js'
 import { ENGINE_VERSION } from '../run/version.js'
 import type { BoundGate } from '../verification/gate.js'
-import { GOAL_JUDGE_WORKFLOW, JUDGE_WORKFLOW } from '../workflow/nodes/judge.js'
+import { JUDGE_WORKFLOW_IDS } from '../workflow/host-workflow-ids.js'
 import type { Plan } from '../workflow/plan.js'
 
 /** What a child begins with, and what its parent is told of that. */
 
 type Start = Omit<Extract<RunInput, { type: 'StartRun' }>, 'now'>
 type StartChild = Extract<Effect, { kind: 'start-child' }>
-
-const JUDGES: readonly string[] = [JUDGE_WORKFLOW, GOAL_JUDGE_WORKFLOW]
 
 const TRIAL = 'a trial is a run of its own and nobody’s worker; put the gate at the node whose work it is to judge'
 
@@ -46,7 +44,7 @@ export function childStartCommand(
     return failure('unknown_child_workflow', message, { retryable: false, details: { workflowId } })
   }
   if ('code' in gates) return gates
-  if (JUDGES.includes(plan.definition.id)) return failure('gate_unbound', TRIAL, { retryable: false })
+  if (JUDGE_WORKFLOW_IDS.includes(plan.definition.id)) return failure('gate_unbound', TRIAL, { retryable: false })
   const started = {
     workflowId: plan.definition.id,
     workflowDigest: plan.digest,

@@ -55,7 +55,8 @@ import { resultsOf } from './evolve.js'
 import { mapInputs, termsFor } from './mapping.js'
 import { mergeResult } from './merge.js'
 import { endSilence, peerCost } from './peer.js'
-import { peerWorkOf } from './peer-work.js'
+import { type PeerReceipt, receiptTold } from './peer-receipt.js'
+import { type PeerTold, peerWorkOf } from './peer-work.js'
 import { dueTo, handedTo, handoffOf, isTurnToEnd, recordHandoff } from './state.js'
 
 /** Begins, merges and settles whatever can be now. */
@@ -209,6 +210,9 @@ export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>)
     }
     const kept = Object.keys(secret).length === 0 ? undefined : secret
     ended = recordHandoff(context, planNode, { phase: 'child.completed', ...step }, succeeded, kept)
+    const work = peerWorkOf(workerId)
+    if (work && input.receipt)
+      tellReceipt(context, { ...step, ...work, nodeId: planNode.node.id }, ended, input.receipt)
   } else {
     const told = input.error ?? failure(`child_${status}`, `child run ${childRunId} was ${status}`)
     const error = spelled(context, told)
@@ -217,6 +221,9 @@ export function childEnded(context: DecisionContext, input: Heard<'ChildEnded'>)
   tellSpend(context, before, ended)
   return planNode
 }
+
+const tellReceipt = (context: DecisionContext, told: Required<PeerTold>, cause: number, receipt: PeerReceipt) =>
+  context.emit({ type: 'assay.peer.receipt', nodeId: told.nodeId, payload: receiptTold(told, receipt), cause })
 
 /** What a child has cost; of a peer's that is a claim. */
 function costIn(

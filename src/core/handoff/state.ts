@@ -21,7 +21,6 @@ export type WorkerResult = {
   readonly goalSatisfied?: false
 }
 
-/** R-HANDOFF-1: the hand-off machine of one worker. Sequences name the event that led here: the cause of the next. */
 type AtPeer = {
   /** Of work that was handed to a peer: when, by the run's own time. */
   readonly beganAt?: number
@@ -29,6 +28,7 @@ type AtPeer = {
   readonly silentAt?: number
 }
 
+/** R-HANDOFF-1: the hand-off machine of one worker. Sequences name the event that led here: the cause of the next. */
 export type WorkerState =
   | { readonly is: 'pending' }
   | ({

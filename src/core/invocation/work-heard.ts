@@ -4,6 +4,7 @@ import type { DecisionContext } from '../run/decision-context.js'
 import type { EffectOutcome } from '../run/input.js'
 import type { PlanNode } from '../workflow/plan.js'
 import { briefed } from './decide.js'
+import { effectAnswered } from './effect-answered.js'
 import { modelAnswered, modelLost, modelReasoned } from './model-call.js'
 import { toolAnswered } from './tool-call.js'
 
@@ -13,10 +14,11 @@ type OfWork =
   | 'ModelAnswered'
   | 'ModelLost'
   | 'ToolAnswered'
+  | 'EffectAnswered'
   | 'JournalUsed'
   | 'RefusalDiverged'
 
-/** What an agent's work, or a look into the journal, has brought. */
+/** What an agent's work, an effect or a look into the journal has brought. */
 export function workHeard(
   context: DecisionContext,
   planNode: PlanNode,
@@ -33,6 +35,8 @@ export function workHeard(
       return modelLost(context, planNode, input)
     case 'ToolAnswered':
       return toolAnswered(context, planNode, input)
+    case 'EffectAnswered':
+      return effectAnswered(context, planNode, input)
     case 'JournalUsed':
       return journalUsed(context, planNode, input)
     case 'RefusalDiverged':

@@ -97,7 +97,8 @@ export function journalUsed(
   if (read) noteRead(context, planNode, read, since)
   const problem = entry && writeEntry(context, planNode, entry, since)
   if (problem) return failAttempt(context, planNode, problem, since)
-  const outcome = { ...output, ...(entry?.space === 'memory' ? { memoryId: entry.id } : {}) }
+  const named = entry && (entry.space === 'memory' ? { memoryId: entry.id } : { path: entry.id })
+  const outcome = { ...output, ...named }
   settleNode(context, planNode, node.wait, { kind: 'answer', output: outcome }, since)
 }
 

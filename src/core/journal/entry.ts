@@ -20,8 +20,8 @@ export type EntryMade = {
 /** What an effect has read: which writes, as `<run>:<sequence>`, and the digest of what they said. */
 export type EntriesRead = { readonly space: Space; readonly rows: readonly string[]; readonly digest: string }
 
-/** What a node asks of the journal. */
-export type JournalUse =
+/** What a node asks of the journal: of memory, where it does not say `space`. */
+export type JournalUse = { readonly space?: Space } & (
   | {
       readonly act: 'put'
       readonly ref: string
@@ -29,9 +29,17 @@ export type JournalUse =
       readonly content: string
       readonly tags: readonly string[]
       readonly ttlSeconds?: number
+      readonly contentType?: string
+      readonly ifMatch?: number
     }
   | { readonly act: 'get'; readonly ref: string; readonly id: string }
-  | { readonly act: 'list'; readonly ref: string; readonly tag?: string; readonly limit: number }
+  | {
+      readonly act: 'list'
+      readonly ref: string
+      readonly tag?: string
+      readonly prefix?: string
+      readonly limit: number
+    }
   | {
       readonly act: 'search'
       readonly ref?: string
@@ -39,7 +47,8 @@ export type JournalUse =
       readonly tag?: string
       readonly limit: number
     }
-  | { readonly act: 'forget'; readonly ref: string; readonly id: string }
+  | { readonly act: 'forget'; readonly ref: string; readonly id: string; readonly ifMatch?: number }
+)
 
 /** What whoever works at a node may see of each space, and where it writes. */
 export type Desk = { readonly [Of in Space]?: { readonly scope: string; readonly view: JournalView } }

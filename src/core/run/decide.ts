@@ -8,7 +8,7 @@
  * | active running  | run.started, run.resumed       | PauseRun: pausing, paused; stop: stopping, ended; quiet: ended |
  * | active pausing  | assay.pause.requested          | the host has nothing in hand: paused; PauseRun immediate; stop |
  * | active paused   | run.paused                     | ResumeRun: running; stop                                       |
- * | active stopping | assay.stop.requested           | ChildEnded of the last child: ended                            |
+ * | active stopping | assay.stop.requested           | the last child or peer has ended, and nothing else is owed     |
  * | ended           | run.completed, .failed,        | never                                                          |
  * |                 | .cancelled                     |                                                                |
  *
@@ -42,7 +42,7 @@ import type { Recorded, StopRequested } from './events.js'
 import type { RecordedInput, RunInput } from './input.js'
 import { inputProblems } from './inputs.js'
 import { durationBreach } from './limits.js'
-import { beginNode, failAttempt, settleNode } from './node-lifecycle.js'
+import { beginNode, failAttempt } from './node-lifecycle.js'
 import { maskInputs } from './redaction.js'
 import { advance } from './schedule.js'
 import { type NodeState, nodeAt, type RunState, statusOf } from './state.js'
@@ -323,19 +323,12 @@ function applyToNode(
     case 'ModelAnswered':
     case 'ModelLost':
     case 'ToolAnswered':
+    case 'EffectAnswered':
     case 'JournalUsed':
     case 'RefusalDiverged': {
       const planNode = waiting(context, input.nodeId, input.since)
       if (planNode) workHeard(context, planNode, input)
       return
-    }
-    case 'EffectAnswered': {
-      const planNode = waiting(context, input.nodeId, input.since)
-      const node = planNode && nodeAt(context.active, planNode.index)
-      if (!planNode || node?.is !== 'waiting' || node.on !== 'host') return
-      if (input.answer.ok)
-        settleNode(context, planNode, node.wait, { kind: 'answer', output: input.answer.output }, input.since)
-      else failAttempt(context, planNode, input.answer.error, input.since)
     }
   }
 }

@@ -2,6 +2,7 @@ import type { Ceilings } from '../budget/budget.js'
 import { handoffEffects } from '../handoff/effects.js'
 import { type CancelPeer, lettingGo, type StartPeer, type WatchPeer } from '../handoff/peer-effects.js'
 import type { AiOverride, ModelName, ModelRole } from '../invocation/brief.js'
+import { SYSTEM_AGENT } from '../invocation/system-call.js'
 import { invocationEffects, prepareAgentEffect } from '../invocation/effects.js'
 import type { Exchange } from '../invocation/exchange.js'
 import type { InvocationState } from '../invocation/state.js'
@@ -14,6 +15,7 @@ import { verificationEffects } from '../verification/effects.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ContextEntry } from '../verification/gate-context.js'
 import type { Feedback } from '../verification/voting/judgement.js'
+import { isOwnEffect } from '../workflow/own-effects.js'
 import { type PlanNode, planNodeAt } from '../workflow/plan.js'
 import type { Rules } from './decide.js'
 import type { Invoking, RepeatPolicy, RunStatus } from './events.js'
@@ -102,6 +104,8 @@ export type Effect =
       readonly repeat: RepeatPolicy
       /** Events of the run that are given along. */
       readonly transcript?: { readonly from: number; readonly to: number }
+      /** Of what the host performs itself. */
+      readonly seat?: ActingFrom
     }
   | {
       readonly kind: 'check-schema'
@@ -167,6 +171,13 @@ export type Effect =
   /** Go on telling what the source of this replay went through. */
   | { readonly kind: 'replay'; readonly since: number; readonly fork: Fork }
 
+/** Where a node acts from: for whom, within which bounds, and what of memory and workspace it sees. */
+export type ActingFrom = {
+  readonly principal: string
+  readonly scopes: readonly string[]
+  readonly desk: Desk
+}
+
 export function pending({ plan, limits }: Outlook, state: RunState): readonly Effect[] {
   if (state.phase !== 'active') return []
   // R-REPLAY-12: nothing else is ever owed to a replay, so it cannot reach the world.
@@ -212,8 +223,15 @@ function owedByHost(state: Active, { node: { id: nodeId } }: PlanNode, node: OnH
   if (wait.kind === 'check') return [{ kind: 'check-schema', nodeId, since, schema: wait.schema, value: wait.value }]
   if (wait.kind !== 'effect') return []
   const { kind: _, ...asked } = wait
-  return [{ kind: 'call-provider', nodeId, since, ...asked }]
+  const seat = isOwnEffect(asked.provider) ? { seat: seatOf(state, node) } : {}
+  return [{ kind: 'call-provider', nodeId, since, ...asked, ...seat }]
 }
+
+const seatOf = (state: Active, node: OnHost): ActingFrom => ({
+  principal: state.started.owner.principal ?? SYSTEM_AGENT,
+  scopes: state.started.principalScope ?? [],
+  desk: deskOf(state, node),
+})
 
 /** What is owed until another run, or another host, has come so far: looking again now and then is enough. */
 export const isWatching = ({ kind }: Effect): boolean =>

@@ -25,6 +25,7 @@ import type { ConfidenceEscalated, OrchestratorDecided } from '../supervisor/eve
 import type { GateFact } from '../verification/events.js'
 import type { BoundGate } from '../verification/gate.js'
 import type { ForeignParent } from '../handoff/foreign-cause.js'
+import type { PeerReceiptTold } from '../handoff/peer-receipt.js'
 import type { RecordedInput } from './input.js'
 
 /**
@@ -62,6 +63,8 @@ export type RunEvent =
   | NodeFact<'assay.peer.heard', PeerTold>
   | NodeFact<'assay.peer.lost', PeerTold & { reason: Silence }>
   | NodeFact<'assay.peer.released', PeerTold>
+  /** What a peer has signed of the run that it brought a result of. */
+  | NodeFact<'assay.peer.receipt', PeerReceiptTold>
   | NodeFact<'interrupt.requested', InterruptRequested, InterruptSecret>
   | NodeFact<'approval.requested', ApprovalRequested>
   | NodeFact<'clarification.requested', { nodeId: string; questions: Json; interruptId: string }>

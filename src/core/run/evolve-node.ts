@@ -37,6 +37,9 @@ export function evolveNode(plan: Plan, draft: Draft, event: Recorded, planNode: 
     case 'assay.peer.released':
       draft.lostPeers = (draft.lostPeers ?? []).filter(({ lost }) => lost !== event.cause)
       return
+    case 'assay.peer.receipt':
+      // P17: for readers; nothing follows from it.
+      return
     case 'agent.handoff':
       draft.agentId = event.payload.toAgentId
       return

@@ -1,5 +1,6 @@
 import type { Spend } from '../budget/budget.js'
 import type { Brief, ModelLacks, ModelReply, ToolReply, Usage } from '../invocation/brief.js'
+import type { SystemCall } from '../invocation/system-call.js'
 import type { Anchors, EntriesRead, EntryMade } from '../journal/entry.js'
 import type { Places } from '../journal/place.js'
 import type { Silence } from '../handoff/peer-work.js'
@@ -10,6 +11,7 @@ import type { BoundGate } from '../verification/gate.js'
 import type { ProbeResult } from '../verification/voting/judgement.js'
 import type { TrackRecord } from '../verification/voting/licence.js'
 import type { ForeignEvent } from '../handoff/foreign-cause.js'
+import type { PeerReceipt } from '../handoff/peer-receipt.js'
 import type { DrainPolicy, Recorded, RunStarted, RunStatus } from './events.js'
 
 /** What can happen to a run. Time is part of every input: the core has no clock. */
@@ -66,8 +68,9 @@ export type ResolveInterrupt = {
 }
 
 /**
- * The world answers. `since` is the sequence of the node.started the answer belongs to: an answer to a question that is
- * no longer open decides to nothing, so delivering it twice is harmless.
+ * The world answers. `since` identifies the asking: the sequence of the event that asked, which for a node is its
+ * node.started, for a verifier its assay.verifier.began, for evidence the event that brought the result, and after rework
+ * assay.rework.began. An answer to a question that is no longer open decides to nothing, so delivering it twice is harmless.
  */
 export type EffectOutcome =
   | { readonly type: 'TimeCame' }
@@ -137,6 +140,8 @@ export type EffectOutcome =
       /** Of a peer's run: the event of its end there, and what the peer says that it has cost. */
       readonly foreign?: ForeignEvent
       readonly claimed?: Partial<Spend>
+      /** And what it has signed of that run, where it is asked for that. */
+      readonly receipt?: PeerReceipt
     }
   | {
       readonly type: 'AgentBriefed'
@@ -198,7 +203,15 @@ export type EffectOutcome =
       readonly type: 'EffectAnswered'
       readonly nodeId: string
       readonly since: number
-      readonly answer: { ok: true; output: Json } | { ok: false; error: Failure }
+      readonly answer: /** `entries`, `read`: what it writes down for later, and what of that it has read. */
+        | {
+            ok: true
+            output: Json
+            entries?: readonly EntryMade[]
+            read?: readonly EntriesRead[]
+            call?: SystemCall
+          }
+        | { ok: false; error: Failure; call?: SystemCall }
     }
   | {
       readonly type: 'JournalUsed'

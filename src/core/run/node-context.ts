@@ -37,6 +37,10 @@ export class NodeInRun implements NodeContext {
     return this.node.config
   }
 
+  get scopes(): readonly string[] {
+    return this.#state.started.principalScope ?? []
+  }
+
   get iteration(): number {
     return this.#state.passes[this.#planNode.index] ?? 0
   }

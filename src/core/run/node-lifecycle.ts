@@ -201,8 +201,8 @@ export function valueTooLarge(what: string, limitBytes: number = MAX_VALUE_BYTES
 }
 
 function completeNode(context: DecisionContext, planNode: PlanNode, outputs: JsonObject, cause: number): void {
-  const { node } = planNode
-  const { shown, hidden } = maskOutputs(context.active, node, outputs)
+  const { node, type } = planNode
+  const { shown, hidden } = maskOutputs(context.active, node, outputs, type.hides?.(node.config))
   const payload = { nodeId: node.id, outputs: shown }
   const secret = { ...(hidden ? { outputs } : {}), ...passedBy(context, planNode) }
   const done = context.emit({

@@ -79,12 +79,14 @@ export function maskOutputs(
   state: RunBase,
   node: WorkflowNode,
   outputs: JsonObject,
+  alwaysHidden: readonly string[] = [],
 ): { shown: JsonObject; hidden: boolean } {
   const secrets = secretsOf(state)
-  if (secrets === undefined && node.outputSensitivity === undefined) return { shown: outputs, hidden: false }
+  if (secrets === undefined && node.outputSensitivity === undefined && alwaysHidden.length === 0)
+    return { shown: outputs, hidden: false }
   const hidden = Object.entries(outputs).flatMap(([port, value]) => {
     const declared = node.outputSensitivity && own(node.outputSensitivity, port)
-    return declared === true || carriesSecret(value, secrets) ? [port] : []
+    return declared === true || alwaysHidden.includes(port) || carriesSecret(value, secrets) ? [port] : []
   })
   if (hidden.length === 0) return { shown: outputs, hidden: false }
   return { shown: { ...outputs, ...Object.fromEntries(hidden.map(port => [port, MASK])) }, hidden: true }

@@ -9,7 +9,7 @@ import type { WorkflowNode } from '../workflow/definition.js'
 import { type Plan, type PlanNode, planNodeOf } from '../workflow/plan.js'
 import { isSettledByProbes } from './evidence.js'
 import type { BoundGate } from './gate.js'
-import { HELD_TYPES } from './phase-types.js'
+import { HELD_TYPES, TOOL_CALLING_TYPE } from './phase-types.js'
 import { type AttemptMade, boundGateAt, type Slot } from './state.js'
 
 /** Where a result is merged: into the parent's variables, as its node's own, into what an agent is told, or as the run's. */
@@ -107,7 +107,7 @@ export function misplaced(plan: Plan, { gate }: BoundGate): string[] {
   const phase = planNodeOf(plan, phase_id)
   const isPhase =
     phase &&
-    (tool_name === undefined ? phase.type.hands || isHeld(phase.type.typeId) : phase.type.typeId === 'core.agent')
+    (tool_name === undefined ? phase.type.hands || isHeld(phase.type.typeId) : phase.type.typeId === TOOL_CALLING_TYPE)
   const holds = phase && (placement === 'workflow_exit' || isPhase)
   if (holds) return []
   return [

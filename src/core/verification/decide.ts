@@ -26,8 +26,9 @@
  * | pass     | agent.verified                         | the next gate, then `releaseStagedResult` or the merge        |
  * | revise   | agent.verified, assay.rework.began or  | the same work again with the findings; or the supervisor, who |
  * |          | assay.result.withheld                  | says who does it (`rework.ts`)                                |
- * | fail     | agent.verified, assay.result.withheld  | nothing is merged: the worker, the node or the run has failed |
- * |          |                                        | as `on_fail` says: to asking first, or a forced pass instead  |
+ * | fail     | agent.verified; of a worker then       | nothing is merged: the worker, the node or the run has failed |
+ * |          | assay.result.withheld, of a tool       | as `on_fail` says: to asking first, or a forced pass instead  |
+ * |          | assay.tool.withheld                    |                                                               |
  * | (none)   | verdict_rendered with `proceeds`       | a trial, or what a gate that does not block has found         |
  *
  * | verifier   | entered by                          | left by, to                                                    |
@@ -46,8 +47,8 @@
  *  I4  Nobody judges work of its own unless the gate allows it; a verifier is given its bundle, and no scope.
  *  I5  Attempts, rounds and reworks are bounded, and a bound never forces a merge. Work that was no better twice in a
  *      row is not sent back again where the gate says so.
- *  I7  Where a gate wants it (`confirm`), every dimension has been judged for exactly the result that is merged.
  *  I6  Events tell keys and numbers; what was found is an artifact of the run.
+ *  I7  Where a gate wants it (`confirm`), every dimension has been judged for exactly the result that is merged.
  */
 
 import { backoff } from '../backoff.js'

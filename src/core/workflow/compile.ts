@@ -1,6 +1,6 @@
 import { type Expression, parseExpression } from '../expression.js'
 import { targetProblems } from '../handoff/mapping.js'
-import { type JsonObject, own } from '../json.js'
+import type { JsonObject } from '../json.js'
 import { type Refusal, refuse } from '../problem.js'
 import { isOfType } from '../run/inputs.js'
 import { firstFew } from '../schema/first-few.js'
@@ -9,13 +9,14 @@ import { schemaProblems } from '../schema/problems.js'
 import { suggestion } from '../schema/suggest.js'
 import { compileCondition } from './condition.js'
 import type { NodeSettings, WorkflowDefinition, WorkflowEdge, WorkflowNode } from './definition.js'
+import { lackingFor } from './lacking.js'
 import { circleOf, findBodies, findCycle } from './loops.js'
 import type { NodeType, Permit } from './node-type.js'
 import type { Plan, PlanEdge, PlanNode, Retry } from './plan.js'
 import { unknownInCondition, unknownNames } from './references.js'
 import { NodeSettingsSchema, settingProblems, WorkflowSettingsSchema } from './settings.js'
-import { triggerProblems } from './triggers.js'
 import { agentOf, castOf, orchestrationProblems, returnEdges } from './supervisor-loop.js'
+import { triggerProblems } from './triggers.js'
 
 export type NodeTypes = ReadonlyMap<string, NodeType>
 
@@ -23,15 +24,14 @@ export type NodeTypes = ReadonlyMap<string, NodeType>
 export type Workshop = {
   readonly nodeTypes: NodeTypes
   readonly capabilities: ReadonlySet<string>
+  /** What it could otherwise do and does not now, for whoever registers. */
+  readonly switchedOff?: ReadonlySet<string>
   /** Names of the outside effects that can be asked for; unknown when absent. */
   readonly providers?: ReadonlySet<string>
   /** The definition was accepted before; what this host would let a new one do does not matter to it. */
   readonly accepted?: true
-}
-
-/** Node types of the protocol that need a capability this host does not have yet (contract core §2.1). */
-const GATED: { readonly [typeId: string]: string } = {
-  'core.conversationGate': 'conversationPrimitive',
+  /** It comes with the project. */
+  readonly ofProject?: true
 }
 
 /** Problems that a refusal lists; when there are so many, nothing further is looked at. */
@@ -41,10 +41,8 @@ const LIMITS = { nodes: 2_000, edges: 10_000, loops: 100 }
 
 /** Compiles a well-shaped definition, or says everything that is wrong with its meaning. */
 export function compile(definition: WorkflowDefinition, digest: string, workshop: Workshop): Plan | Refusal {
-  const gated = definition.nodes.find(
-    node => own(GATED, node.typeId) !== undefined && !workshop.nodeTypes.has(node.typeId),
-  )
-  if (gated) return capabilityRequired(gated)
+  const lacking = workshop.accepted ? undefined : lackingFor(definition, workshop)
+  if (lacking) return lacking
   const misnamed = nameProblems(definition)
   if (misnamed.length > 0) return invalid(definition, misnamed)
   const indexOf = new Map(definition.nodes.map((node, index) => [node.id, index]))
@@ -150,12 +148,14 @@ function cycleProblems({ nodes }: WorkflowDefinition, edges: readonly PlanEdge[]
 }
 
 /** What the definition may do here. What was accepted before may do what it could then. */
-function permitFor({ id }: WorkflowDefinition, { accepted, capabilities, providers }: Workshop): Permit {
-  if (accepted) return { mocks: true, builtInPlan: true }
+function permitFor({ id }: WorkflowDefinition, workshop: Workshop): Permit {
+  const { accepted, capabilities, providers, ofProject } = workshop
+  if (accepted) return { mocks: true, builtInPlan: true, ofProject: true }
   const conformance = capabilities.has('assay.conformance')
   return {
     mocks: conformance || id.startsWith('conformance-'),
     builtInPlan: conformance,
+    ofProject: ofProject === true,
     ...(providers ? { providers } : {}),
   }
 }
@@ -358,9 +358,3 @@ const invalid = (definition: WorkflowDefinition, problems: readonly string[]): R
   refuse('validation_error', `workflow "${definition.id}": ${problems.slice(0, 5).join('; ')}`, {
     problems: problems.slice(0, MOST_TOLD),
   })
-
-function capabilityRequired(node: WorkflowNode): Refusal {
-  const requiredCapability = GATED[node.typeId] ?? ''
-  const message = `nodes["${node.id}"].typeId "${node.typeId}" needs the capability ${requiredCapability}, which this host does not have`
-  return refuse('capability_required', message, { requiredCapability, offendingTypeId: node.typeId, nodeId: node.id })
-}

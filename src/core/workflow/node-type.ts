@@ -30,8 +30,12 @@ export type NodeType = {
   readonly hands?: true
   /** Has an agent do a task, which calls models and tools. */
   readonly invokes?: true
-  /** Reads or writes memory itself. */
+  /** Reads or writes memory or files itself. */
   readonly journals?: true
+  /** Does by itself what the scopes of whoever the run acts for may not allow. */
+  readonly acts?: true
+  /** Ports whose values no reader of the log sees, whatever the workflow says. */
+  hides?(config: JsonObject): readonly string[]
   /** What no schema can say: of several fields together, of the ports, of the host. Asked of a configuration that fits. */
   check?(node: WorkflowNode, permit: Permit): readonly string[]
   /** CEL sources in the configuration, by name; parsed when the workflow is registered. */
@@ -64,6 +68,8 @@ export type Permit = {
   readonly builtInPlan: boolean
   /** Who can be called here; unknown when absent. */
   readonly providers?: ReadonlySet<string>
+  /** It comes with the files of the project, which are the operator's: it may run programs and name secrets. */
+  readonly ofProject: boolean
 }
 
 export type NodeContext = {
@@ -74,6 +80,8 @@ export type NodeContext = {
   readonly attempt: number
   /** Failed attempts of this execution so far. */
   readonly failures: number
+  /** What whoever the run acts for may do. */
+  readonly scopes: readonly string[]
   /** Completions of this node since its enclosing loop last began: 0 the first time. */
   readonly iteration: number
   /** Fresh starts of this node in the whole run: numbers its effects. */

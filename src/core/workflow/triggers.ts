@@ -1,9 +1,9 @@
-import { type Static, Type } from 'typebox'
-import { type HeartbeatArm, type Missed, MOST_JITTER_MS, MOST_MISSED, type ScheduleArm } from '../arm/arm.js'
-import { cronProblem } from '../arm/cron.js'
+import type { Static } from 'typebox'
+import type { HeartbeatArm, ScheduleArm } from '../arm/arm.js'
 import { HeartbeatFields, heartbeatArmOf } from '../arm/heartbeat-document.js'
+import { ScheduleArmFields, scheduleArmOf, scheduleArmProblems } from '../arm/schedule-document.js'
 import { isObject, type Json, type JsonObject } from '../json.js'
-import { AnyObject, Closed, May, OneOf, Text, Whole } from '../schema/kinds.js'
+import { AnyObject, Closed, May } from '../schema/kinds.js'
 import { filledBy } from '../schema/filled.js'
 import { schemaProblems } from '../schema/problems.js'
 import type { Shape } from '../schema/shape.js'
@@ -26,36 +26,14 @@ const MOST_SCHEDULES = 16
 /** It is part of the names of things: of events, of lists. */
 const TRIGGER_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
+const { cron, timezone, ...others } = ScheduleArmFields
+
 /** `config` of a trigger of type `schedule`. */
 export const ScheduleConfigSchema = Closed({
-  cron: Text(400, {
-    description: 'When, as minute, hour, day of the month, month and day of the week; seconds may stand before them',
-    'x-must-be': 'a cron expression of five or six fields',
-  }),
-  timezone: May(
-    Type.String({
-      pattern: '^[A-Za-z][A-Za-z0-9_+/-]{0,63}$',
-      'x-must-be': 'the name of a time zone, such as Europe/Berlin',
-      description: 'Whose wall clock the expression is about',
-      default: 'UTC',
-    }),
-  ),
+  cron,
+  timezone,
   inputs: May(AnyObject({ description: 'What each run is given', default: {} })),
-  missed: May(
-    OneOf(['skip', 'once', 'all'], {
-      description:
-        'What becomes of times at which no run could be started: none of them is made up for, all by one run, or each by a run of its own',
-      default: 'once',
-    }),
-  ),
-  maxMissed: May(Whole(1, MOST_MISSED, { description: 'With `all`: the latest so many are made up for', default: 10 })),
-  jitterSeconds: May(
-    Whole(0, MOST_JITTER_MS / 1_000, {
-      description:
-        'Each time is put off by up to so many seconds, always by the same, so that not all schedules of a host begin at once',
-      default: 0,
-    }),
-  ),
+  ...others,
 })
 
 /** `config` of a trigger of type `event`, whose `eventType` is STATE_CHANGED. */
@@ -109,13 +87,7 @@ function scheduleProblems(trigger: JsonObject): string[] {
   if (isBeat) return [...idle, ...schemaProblems(HeartbeatConfigSchema, config, `${at}.config`)]
   const misshapen = schemaProblems(ScheduleConfigSchema, config, `${at}.config`)
   if (misshapen.length > 0 || !isObject(config)) return [...idle, ...misshapen]
-  const problem = cronProblem(String(config.cron))
-  const most = config.maxMissed !== undefined && config.missed !== 'all'
-  return [
-    ...idle,
-    ...(problem === undefined ? [] : [`${at}.config.cron ${problem}`]),
-    ...(most ? [`${at}.config.maxMissed says nothing where missed is not "all"; set that, or leave it out`] : []),
-  ]
+  return [...idle, ...scheduleArmProblems(config, `${at}.config`)]
 }
 
 /** The schedules of a workflow that was accepted. What an older host let pass and this one would not is none. */
@@ -131,12 +103,9 @@ export function schedulesOf({ triggers }: Pick<WorkflowDefinition, 'triggers'>):
       const { inputs, ...wanted } = filled as Required<Static<typeof HeartbeatConfigSchema>>
       return [{ triggerId, arm: heartbeatArmOf(wanted), inputs }]
     }
-    const { cron, timezone, inputs, missed, maxMissed, jitterSeconds } = filledBy(
-      ScheduleConfigSchema as Shape,
-      config as Json,
-    ) as Required<Static<typeof ScheduleConfigSchema>>
-    const policy: Missed = missed === 'all' ? { policy: missed, most: maxMissed } : { policy: missed }
-    const arm: ScheduleArm = { kind: 'schedule', cron, timezone, missed: policy, jitterMs: jitterSeconds * 1_000 }
-    return [{ triggerId, arm, inputs }]
+    const { inputs, ...wanted } = filledBy(ScheduleConfigSchema as Shape, config as Json) as Required<
+      Static<typeof ScheduleConfigSchema>
+    >
+    return [{ triggerId, arm: scheduleArmOf(wanted), inputs }]
   })
 }

@@ -59,6 +59,7 @@ export function namedIn({ definition: { nodes: own }, nodes }: Plan): Mention[] 
     const at = ids[index] ?? ''
     if (type.role === 'supervisor') return namedBySupervisor(at, node.config)
     if (type.invokes) return namedAgent(at, node)
+    if (type.typeId === 'core.tool') return [{ at: `${at}.config.tool`, kind: 'tool', name: String(node.config.tool) }]
     if (!type.hands) return []
     const { workflowId, perWorkerInputMappings, perWorkerOutputMappings } = node.config
     return [

@@ -9,12 +9,12 @@ import type { Clock, Ids } from '../ports/clock.js'
 import type { JournalDesk } from '../ports/desk.js'
 import type { Log } from '../ports/log.js'
 import type { Peers } from '../ports/peers.js'
-import type { Performer } from '../ports/performer.js'
+import type { Performer, StepActor } from '../ports/performer.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { Today } from '../ports/today.js'
 import type { Inspector, Records, Standards } from '../ports/verification.js'
-import type { Plans } from '../runtime/plans.js'
+import type { Plans } from '../plans/plans.js'
 import type { LoadedRun, RunCache } from '../runtime/run-cache.js'
 import type { Input, RunWriter, SubmitOptions } from '../runtime/run-writer.js'
 import type { ClaimDisposition } from './once.js'
@@ -30,6 +30,7 @@ export type EffectContext = {
   readonly runs: RunWriter
   readonly schemas: SchemaChecker
   readonly performers: ReadonlyMap<string, Performer>
+  readonly actors?: ReadonlyMap<string, StepActor>
   readonly hostId: () => string
   readonly log: Log
   /** Answers of effects that happened but could not be stored yet, by identity. */

@@ -11,7 +11,10 @@ import { readTranscript } from './transcript.js'
 /** A brief as it is kept until the run has heard of it: with what it was made by, so that a second try tells the same. */
 type KeptBrief = Brief & { readonly anchors?: Anchors; readonly read?: EntriesRead }
 
-/** Finds out whom the node means, by which model, with which words, tools and memory. Nothing leaves the host. */
+/**
+ * Finds out whom the node means, by which model, with which words, tools and memory. No model is asked; tool
+ * servers may be started or connected to, to learn what they offer.
+ */
 export const prepareAgent: PerformEffect<'prepare-agent'> = async (context, run, effect, signal) => {
   const { nodeId, since, wait } = effect
   const { agent, ordinal } = wait

@@ -2,7 +2,7 @@ import { isAgentId } from '../../core/names.js'
 import { MOST_MEMBERS, type TeamMember, termsOfWorker, workersNamedIn } from '../../core/supervisor/team.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import type { Agents } from '../ports/agents.js'
-import { isReserved } from '../runtime/agent-workflow.js'
+import { isReserved } from '../plans/agent-workflow.js'
 import type { EffectContext } from './effect-context.js'
 
 export type TeamDeps = Pick<EffectContext, 'plans'> & { readonly agents: Pick<Agents, 'names'> }

@@ -29,7 +29,7 @@ export const watchPeer: PerformEffect<'watch-peer'> = async (context, run, effec
 
 function endedInput(
   { nodeId, childRunId, attest }: EffectOf<'watch-peer'>,
-  { status, variables, error, goalSatisfied, claimed, foreign }: Extract<PeerLook, { is: 'ended' }>,
+  { status, variables, error, goalSatisfied, claimed, foreign, receipt }: Extract<PeerLook, { is: 'ended' }>,
 ) {
   return {
     type: 'ChildEnded' as const,
@@ -44,5 +44,6 @@ function endedInput(
     ...(claimed ? { claimed } : {}),
     ...(goalSatisfied === false && status === 'completed' ? { goalSatisfied } : {}),
     foreign,
+    ...(receipt ? { receipt } : {}),
   }
 }

@@ -322,7 +322,7 @@ describe('what a goal says', () => {
     const rig = engineRig()
     const host = await goalHost(rig, ['fail', 'pass'], { workflow: step })
     const { goalId } = await made(host, { objective: 'CANARY-OBJECTIVE' })
-    await host.goals.edit('t1', goalId, { objective: 'CANARY-EDITED' })
+    await host.goals.edit('t1', goalId, () => ({ objective: 'CANARY-EDITED' }))
     await ranOnce(host, goalId)
     await ranOnce(host, goalId)
     const runs = await rig.store.listRuns({ tenant: 't1', limit: 100 })

@@ -1,17 +1,29 @@
 import type { GoalEffect } from '../../core/goal/effects.js'
 import type { GoalEdits } from '../../core/goal/events.js'
-import { BREAKER, type Completion } from '../../core/goal/goal.js'
+import { BREAKER, type Completion, type Continuation, type GoalWork } from '../../core/goal/goal.js'
 import type { GoalInput } from '../../core/goal/input.js'
 import type { Goal, GoalState } from '../../core/goal/state.js'
 import { type Refusal, refuse } from '../../core/problem.js'
+import { overQuota } from '../../core/quotas.js'
 import { kindOfId, streamId, streamWorkflow } from '../../core/standing/stream.js'
-import type { Answer, CreateRun, GoalAdmin, GoalQuery, InspectedRun, NewGoal } from '../api.js'
+import type {
+  Answer,
+  BegunByHand,
+  CreateRun,
+  GoalAdmin,
+  GoalQuery,
+  InspectedRun,
+  MakeResponse,
+  NewGoal,
+} from '../api.js'
 import type { RememberedResponse } from '../ports/remembered-responses.js'
-import { inspectedRun } from '../runtime/run-writer.js'
+import { nothingToFollow } from '../runtime/followers.js'
+import { inspectedRun, type PendingWrite } from '../runtime/run-writer.js'
+import { untimely } from '../schedules/horizon.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { Put } from '../standing/stream-kind.js'
 import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
-import type { GoalDeps } from './deps.js'
+import type { GoalDeps, GoalSettings } from './deps.js'
 import { goalKind, statusesOf } from './goal-kind.js'
 import { escalationOf } from './goal-runs.js'
 import { contribution, requestFor } from './work.js'
@@ -19,10 +31,13 @@ import { contribution, requestFor } from './work.js'
 type Writer = StreamWriter<GoalState, GoalInput, GoalEffect>
 
 /** Makes room for goals in an engine, before it is started. */
-export const createGoals = (ground: StreamGround, deps: Omit<GoalDeps, 'starter' | 'runs' | 'cache'>): GoalAdmin => {
-  const { starter, runs, cache } = ground
-  const whole = { ...deps, starter, runs, cache }
-  return new Goals(ground.standing.open(goalKind(whole)), whole)
+export const createGoals = (
+  ground: StreamGround,
+  deps: Omit<GoalDeps, 'starter' | 'runs' | 'cache' | 'followers'>,
+): GoalAdmin => {
+  const { starter, runs, cache, followers } = ground
+  const whole = { ...deps, starter, runs, cache, followers }
+  return new Goals(ground.standing.open(goalKind(whole), { rests: !deps.settings.enabled }), whole)
 }
 
 class Goals implements GoalAdmin {
@@ -32,8 +47,13 @@ class Goals implements GoalAdmin {
   ) {}
 
   async create(wanted: NewGoal, response?: (goal: Goal) => RememberedResponse): Promise<Answer<Goal>> {
-    const { owner, completion, continuation, bounds, breaker = BREAKER, ...others } = wanted
-    const problem = await this.#judgeProblem(owner.tenant, completion)
+    const { settings } = this.deps
+    const { owner, bounds, breaker = BREAKER, work = settings.run, ...texts } = wanted
+    const { objective, completion, continuation } = keptOf(texts, settings.redact)
+    const problem =
+      (await this.#judgeProblem(owner.tenant, completion)) ??
+      this.#armProblem(continuation, work) ??
+      (await this.#overQuota(owner.tenant))
     if (problem) return { ok: false, refusal: problem }
     const goalId = streamId('goal', this.deps.ids.run())
     const input = {
@@ -44,9 +64,10 @@ class Goals implements GoalAdmin {
       bounds,
       breaker,
       owner,
+      objective,
       completion,
       continuation,
-      ...others,
+      ...(work ? { work } : {}),
     }
     return goalIn(await this.writer.create(goalId, owner.tenant, () => ({ input }), remembered(response)))
   }
@@ -73,10 +94,34 @@ class Goals implements GoalAdmin {
     return goals
   }
 
-  async edit(tenant: string, goalId: string, edits: GoalEdits): Promise<Answer<Goal> | undefined> {
-    const problem = edits.completion && (await this.#judgeProblem(tenant, edits.completion))
-    if (problem) return { ok: false, refusal: problem }
-    return this.#put(tenant, goalId, { type: 'EditGoal', ...edits })
+  /** The goals of a tenant that have not come to their end (Q10). */
+  async #overQuota(tenant: string): Promise<Refusal | undefined> {
+    const most = this.deps.settings.quotas(tenant).goals
+    const kept = await this.deps.store.listRuns({
+      tenant,
+      workflowId: streamWorkflow('goal'),
+      status: [...statusesOf('active'), ...statusesOf('escalated')],
+      limit: Math.min(most, Number.MAX_SAFE_INTEGER),
+    })
+    return kept.length >= most ? overQuota('goals', most) : undefined
+  }
+
+  edit(
+    tenant: string,
+    goalId: string,
+    edits: (goal: Goal) => GoalEdits | Refusal,
+    response?: (goal: Goal) => RememberedResponse,
+  ): Promise<Answer<Goal> | undefined> {
+    const put = async (goal: Goal): Promise<Put<GoalInput> | Refusal> => {
+      const wanted = edits(goal)
+      if ('code' in wanted) return wanted
+      const kept = keptOf(wanted, this.deps.settings.redact)
+      const problem =
+        (kept.completion && (await this.#judgeProblem(tenant, kept.completion))) ??
+        (kept.continuation && this.#armProblem(kept.continuation, kept.work ?? goal.runs))
+      return problem ?? { input: { type: 'EditGoal', ...kept } }
+    }
+    return this.#put(tenant, goalId, put, response)
   }
 
   async command(
@@ -88,49 +133,63 @@ class Goals implements GoalAdmin {
     const refusal = command === 'resume' ? await this.#stillAsked(tenant, goalId) : undefined
     if (refusal) return { ok: false, refusal }
     const types = { pause: 'PauseGoal', resume: 'ResumeGoal', abandon: 'AbandonGoal' } as const
-    return this.#put(tenant, goalId, { type: types[command] }, response)
+    return this.#put(tenant, goalId, () => ({ input: { type: types[command] } }), response)
   }
 
-  async run(tenant: string, goalId: string): Promise<Answer<{ goal: Goal; runId: string }> | undefined> {
-    const answer = await this.#begin(tenant, goalId, goal =>
+  async run(
+    tenant: string,
+    goalId: string,
+    response?: (begun: BegunByHand) => RememberedResponse,
+  ): Promise<Answer<BegunByHand> | undefined> {
+    const make = (goal: Goal) =>
       goal.runs
         ? contribution(this.deps, goal, requestFor(goal, goal.runs), { by: 'hand' })
-        : refuse('goal_without_work', NO_WORK, { goalId }),
-    )
-    const [begun] = answer?.ok ? answer.born : []
-    if (!answer?.ok) return answer
-    if (!begun || answer.value.state.phase === 'absent') return { ok: false, refusal: notBegun(goalId) }
-    return { ok: true, value: { goal: answer.value.state, runId: begun.append.runId } }
+        : refuse('goal_without_work', NO_WORK, { goalId })
+    const render = response && ((goal: Goal, { runId }: InspectedRun) => response({ goal, runId }))
+    const begun = await this.#begin(tenant, goalId, make, render)
+    return begun?.ok ? { ok: true, value: { goal: begun.value.goal, runId: begun.value.run.runId } } : begun
   }
 
-  async contribute(goalId: string, request: CreateRun): Promise<Answer<InspectedRun>> {
-    const answer = await this.#begin(request.tenant, goalId, goal =>
-      contribution(this.deps, goal, request, { by: 'name' }),
-    )
-    if (answer === undefined) return { ok: false, refusal: unknownGoal(goalId) }
-    if (!answer.ok) return answer
-    const [begun] = answer.born
-    return begun ? { ok: true, value: inspectedRun(begun.loaded) } : { ok: false, refusal: notBegun(goalId) }
+  async contribute(goalId: string, request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>> {
+    const make = (goal: Goal) => contribution(this.deps, goal, request, { by: 'name' })
+    const render = response && ((_: Goal, run: InspectedRun) => response(run))
+    const begun = await this.#begin(request.tenant, goalId, make, render)
+    if (begun === undefined) return { ok: false, refusal: unknownGoal(goalId) }
+    return begun.ok ? { ok: true, value: begun.value.run } : begun
   }
 
+  /** A contributing run, and the answer about it that is remembered in the commit that begins it. */
   async #begin(
     tenant: string,
     goalId: string,
     make: (goal: Goal) => Put<GoalInput> | Refusal | Promise<Put<GoalInput> | Refusal>,
-  ): Promise<StandingAnswer<GoalState> | undefined> {
+    response: ((goal: Goal, run: InspectedRun) => RememberedResponse) | undefined,
+  ): Promise<Answer<{ readonly goal: Goal; readonly run: InspectedRun }> | undefined> {
     if (kindOfId(goalId) !== 'goal') return undefined
-    const put = ({ state }: { readonly state: GoalState }) => (state.phase === 'absent' ? undefined : make(state))
-    return this.writer.submit(goalId, { tenant, put })
+    let made: PendingWrite | undefined
+    const put = async ({ state }: { readonly state: GoalState }) => {
+      const asked = state.phase === 'absent' ? undefined : await make(state)
+      made = asked && !('code' in asked) ? asked.born?.[0] : undefined
+      return asked
+    }
+    const render =
+      response && (({ state }: { readonly state: GoalState }) => response(state as Goal, inspectedRun(made!.loaded)))
+    const answer = await this.writer.submit(goalId, { tenant, put }, render)
+    if (!answer?.ok) return answer
+    const [begun] = answer.born
+    if (!begun || answer.value.state.phase === 'absent') return { ok: false, refusal: notBegun(goalId) }
+    return { ok: true, value: { goal: answer.value.state, run: inspectedRun(begun.loaded) } }
   }
 
   async #put(
     tenant: string,
     goalId: string,
-    input: GoalInput,
+    make: (goal: Goal) => Put<GoalInput> | Refusal | Promise<Put<GoalInput> | Refusal>,
     response?: (goal: Goal) => RememberedResponse,
   ): Promise<Answer<Goal> | undefined> {
     if (kindOfId(goalId) !== 'goal') return undefined
-    const answer = await this.writer.submit(goalId, { tenant, put: () => ({ input }) }, remembered(response))
+    const put = ({ state }: { readonly state: GoalState }) => (state.phase === 'absent' ? undefined : make(state))
+    const answer = await this.writer.submit(goalId, { tenant, put }, remembered(response))
     return answer && goalIn(answer)
   }
 
@@ -142,6 +201,30 @@ class Goals implements GoalAdmin {
     if (!(await escalationOf(this.deps, runId))) return undefined
     const message = `run ${runId} of this goal still waits for an answer; answer its interrupt, or cancel the run, and resume the goal then`
     return refuse('goal_not_active', message, { goalId, state: 'escalated', runId })
+  }
+
+  async contributing(tenant: string, goalId: string): Promise<readonly string[]> {
+    return (await this.find(tenant, goalId))?.contributing ?? []
+  }
+
+  async readEvents(...[tenant, goalId, ...range]: Parameters<GoalAdmin['readEvents']>) {
+    return (await this.find(tenant, goalId)) && this.deps.store.readEvents(goalId, ...range)
+  }
+
+  async follow(tenant: string, goalId: string, from: number, signal: AbortSignal) {
+    const goal = await this.find(tenant, goalId)
+    if (goal === undefined) return undefined
+    const isHeard = goal.phase === 'ended' && from >= goal.next
+    return isHeard ? nothingToFollow() : this.deps.followers.follow(goalId, from, signal)
+  }
+
+  /** A way to go on by itself needs something to run, and times that this host can keep. */
+  #armProblem({ mode, arm }: Continuation, work: GoalWork | undefined): Refusal | undefined {
+    if (arm.kind === 'manual') return undefined
+    if (work === undefined)
+      return refuse('goal_without_work', `${NO_RUN_OF_ITS_OWN} "${mode}"; ${SAY_WHAT}`, { field: 'assay.run' })
+    if (arm.kind !== 'schedule') return undefined
+    return untimely(this.deps, this.deps.settings.horizonMs, arm, { field: 'assay.arm', otherwise: 'goal_invalid' })
   }
 
   /** R-GOAL-2: the judge has to be there. Whether it still is when it is needed, its goal finds out then. */
@@ -171,11 +254,30 @@ const HOST_NAMES_NONE =
 const NO_WORK =
   'this goal says nothing that could be run; give it assay.run with PATCH, or start a run that names it in metadata.goalId'
 
+const NO_RUN_OF_ITS_OWN = 'assay.run is missing, and nothing could be run by continuation.mode'
+const SAY_WHAT =
+  'give assay.run {workflowId or agentId, inputs}, let goals.run be configured, or set the mode to "manual"'
+
 const unknownGoal = (goalId: string): Refusal =>
   refuse('goal_invalid', `metadata.goalId "${goalId}" names no goal; see GET /v1/goals`, { field: 'metadata.goalId' })
 
 const notBegun = (goalId: string): Refusal =>
   refuse('goal_busy', 'the goal has changed meanwhile, and no run was begun; try again', { goalId })
+
+/** R-GOAL-9: what is written of a goal is kept without secrets. */
+function keptOf<Texts extends Partial<Pick<NewGoal, 'objective' | 'continuation'>>>(
+  texts: Texts,
+  { text }: GoalSettings['redact'],
+): Texts {
+  const { objective, continuation } = texts
+  return {
+    ...texts,
+    ...(objective === undefined ? {} : { objective: text(objective) }),
+    ...(continuation
+      ? { continuation: { ...continuation, armRef: continuation.armRef && text(continuation.armRef) } }
+      : {}),
+  }
+}
 
 function goalIn(answer: StandingAnswer<GoalState>): Answer<Goal> {
   if (!answer.ok) return answer

@@ -136,7 +136,7 @@ describe('a goal that the host judges by itself', () => {
     await ranOnce(host, goalId)
     const held = { probeId: 'tests', dimension: 'goal', outcome: 'held', evidence: [] } as const
     const old = answer
-    await host.goals.edit('t1', goalId, { completion: { ...byHost, probes: PROBES.slice(0, 1) } })
+    await host.goals.edit('t1', goalId, () => ({ completion: { ...byHost, probes: PROBES.slice(0, 1) } }))
     await settled()
     old([held, held])
     await settled()

@@ -9,10 +9,10 @@ import type { JournalKeeping } from '../ports/journal.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
 import { missingRun } from '../queries/missing-run.js'
-import { decode } from '../runtime/encode.js'
-import type { Plans } from '../runtime/plans.js'
-import { charactersOf, logPages } from '../runtime/read-log.js'
-import { keptState } from '../runtime/snapshot.js'
+import { decode } from '../log/encode.js'
+import type { Plans } from '../plans/plans.js'
+import { charactersOf, logPages } from '../log/read-log.js'
+import { keptState } from '../log/snapshot.js'
 
 /** A place in the log of a run: what a node saw that began there, or what one would see that began now. */
 export type Moment = { readonly runId: string; readonly seq: number | 'end' }

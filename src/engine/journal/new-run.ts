@@ -3,7 +3,7 @@ import { memoryScopeOf, rootPlaces, usesJournal } from '../../core/journal/start
 import type { Plan } from '../../core/workflow/plan.js'
 import type { CreateRun } from '../api.js'
 import type { Journal } from '../ports/journal.js'
-import { HOST_WORKFLOW_IDS } from '../runtime/host-workflows.js'
+import { HOST_WORKFLOW_IDS } from '../../core/workflow/host-workflow-ids.js'
 
 type NewRun = { readonly runId: string; readonly plan: Plan; readonly isGated: boolean }
 

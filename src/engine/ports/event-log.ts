@@ -120,7 +120,7 @@ export type CommitResult =
       readonly currentVersion: number
     }
 
-/** An event as rows hold it: JSON is rendered once, on the way in, and never parsed on the way out. */
+/** An event as rows hold it: JSON is rendered once, on the way in, and sent as it is on the way out. */
 export type StoredEvent = {
   readonly sequence: number
   readonly type: string

@@ -1,4 +1,5 @@
 import type { Ceilings, Spend } from '../../core/budget/budget.js'
+import type { PeerReceipt } from '../../core/handoff/peer-receipt.js'
 import type { Silence } from '../../core/handoff/peer-work.js'
 import type { JsonObject } from '../../core/json.js'
 import type { Failure } from '../../core/problem.js'
@@ -26,6 +27,7 @@ import type { ForeignParent } from '../../core/handoff/foreign-cause.js'
  *  P14 A run that a peer has started tells of it with the first event that can.
  *  P15 A replay calls nobody; a branch has a run of its own there.
  *  P16 Everything is bounded: answers, streams, tries, and hops over hosts.
+ *  P17 A signed receipt of a peer is evidence beside what is judged here, and never in its place.
  */
 export interface Peers {
   /** How long a peer may be silent before what it has in hand is given up. */
@@ -85,6 +87,8 @@ export type PeerLook =
       readonly goalSatisfied?: false
       readonly claimed?: Partial<Spend>
       readonly foreign: { readonly hostId: string; readonly eventId: string }
+      /** Absent where this host has no keys to check one with. */
+      readonly receipt?: PeerReceipt
     }
   | Unheard
 

@@ -1,4 +1,8 @@
+import type { SystemCall } from '../../core/invocation/system-call.js'
+import type { EntriesRead, EntryMade } from '../../core/journal/entry.js'
 import type { Json } from '../../core/json.js'
+import type { ActingFrom } from '../../core/run/effects.js'
+import type { RepeatPolicy } from '../../core/run/events.js'
 
 /**
  * Performs one kind of outside effect. `id` is the effect's identity (contract core §4.2): the same on every try, so
@@ -28,3 +32,43 @@ export type TranscriptEvent = {
 export type EffectAnswer =
   | { readonly ok: true; readonly output: Json }
   | { readonly ok: false; readonly code: string; readonly message: string; readonly retryable: boolean }
+
+/**
+ * Does what a node without an agent is there for. `id` is the effect's identity (contract core §4.2): the same on every try.
+ * Never throws; what went wrong is part of the answer. What it tells has been redacted.
+ */
+export interface StepActor {
+  act(call: ActingCall): Promise<Acted>
+}
+
+export type ActingCall = {
+  readonly id: string
+  /** W3C trace context of the run and this effect, for whatever is sent. */
+  readonly traceparent: string
+  readonly input: Json
+  readonly signal: AbortSignal
+  /** The same effect was begun before, and nobody knows what came of it. */
+  readonly again: boolean
+  /** Whether it may be done again when nobody knows what came of it. */
+  readonly repeat: RepeatPolicy
+  readonly seat: ActingSeat
+}
+
+export type ActingSeat = ActingFrom & { readonly tenant: string; readonly runId: string; readonly nodeId: string }
+
+/** What came of it: what the run is to write down, what it has read, and the tool that was called. */
+export type Acted =
+  | {
+      readonly ok: true
+      readonly output: Json
+      readonly entries?: readonly EntryMade[]
+      readonly read?: readonly EntriesRead[]
+      readonly call?: SystemCall
+    }
+  | {
+      readonly ok: false
+      readonly code: string
+      readonly message: string
+      readonly retryable: boolean
+      readonly call?: SystemCall
+    }

@@ -1,4 +1,4 @@
-import type { AuditStore } from './audit.js'
+import type { AuditStore, TrailStore } from './audit.js'
 import type { DeliveryQueue, WebhookStore } from './deliveries.js'
 import type { EffectLedger } from './effect-ledger.js'
 import type { EventLog } from './event-log.js'
@@ -55,6 +55,9 @@ import type { WorkflowStore } from './workflows.js'
  *      unfinished ones. A run that it starts stands in its log: under one role ordinals are dense from 1, no tick has two
  *      runs, no run has two beginnings, every run is there and is its tenant's, and none has an ordinal beyond
  *      `bounds.maxLoopIterations` of the stream's first event. SQL constraints hold this, fed from the events themselves.
+ *  S17 the audit trail of a tenant is only added to: its records are dense from 1, each names the hash of the one before it, of
+ *      several that would be the next at once one is, and none is changed. They go with all of an erased tenant, and not
+ *      otherwise. SQL constraints hold this.
  */
 export type Store = DeliveryQueue &
   WebhookStore &
@@ -71,6 +74,7 @@ export type Store = DeliveryQueue &
   KeyStore &
   DataKeyStore &
   TenantStore &
+  TrailStore &
   Journal &
   JournalKeeping &
   PieceStore & {

@@ -2,7 +2,7 @@ import type { Ancestry } from '../../core/replay/comparison.js'
 import { StepFold, type SteppedRun } from '../../core/replay/steps.js'
 import type { InspectedRun, RunEngine } from '../api.js'
 import type { StoredEvent } from '../ports/event-log.js'
-import { decode } from '../runtime/encode.js'
+import { decode } from '../log/encode.js'
 
 /** What a run did from an event on, step by step. */
 export async function stepsIn(

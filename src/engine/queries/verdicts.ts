@@ -2,7 +2,7 @@ import { isObject, type Json } from '../../core/json.js'
 import type { AgentVerified, VerifiedSecret } from '../../core/verification/events.js'
 import { RESULT_ARTIFACT, type VerificationRecord } from '../../core/verification/record.js'
 import type { Store } from '../ports/store.js'
-import { decode } from '../runtime/encode.js'
+import { decode } from '../log/encode.js'
 
 /** A verdict and everything that was found, by where the verdict is in which log. */
 export const readVerdictIn =

@@ -1,4 +1,5 @@
 import type { Json } from '../../core/json.js'
+import type { PeerReceipt, PeerReceiptTold } from '../../core/handoff/peer-receipt.js'
 import type { ArtifactCreated, ArtifactSecret } from '../../core/run/events.js'
 import type {
   AgentVerified,
@@ -23,6 +24,8 @@ export type Verification = {
     Pick<VerifiedSecret, 'label'> & { readonly at: number }
   /** The person whose word that is, in place of the verifiers' or after them. */
   readonly person?: { readonly by: string; readonly why?: Json }
+  /** What the peer that brought the result has signed of its own verification of it; the verdict is due to none of that. */
+  readonly receipt?: PeerReceipt
   /** No attempt at this work has passed, and this one came nearest. */
   readonly best?: true
 }
@@ -50,12 +53,14 @@ const isOfGates = ({ type, payload }: StoredEvent): boolean =>
   type === 'dws.verification.verdict_rendered' ||
   type === 'agent.verified' ||
   type === 'assay.verification.held' ||
+  type === 'assay.peer.receipt' ||
   type === 'interrupt.requested' ||
   (type === 'artifact.created' && payload.includes(RESULT_ARTIFACT))
 
 /** Events of other kinds may be left out of `events`. */
 export function verificationsOf(events: Iterable<StoredEvent>): readonly Verification[] {
   const artifacts = new Map<string, StoredEvent>()
+  const receipts = new Map<string, PeerReceipt>()
   const found: Verification[] = []
   for (const event of events) {
     if (event.type === 'artifact.created')
@@ -70,8 +75,21 @@ export function verificationsOf(events: Iterable<StoredEvent>): readonly Verific
     const kept = undecided === undefined ? undefined : artifacts.get(undecided)
     if (undecided !== undefined && kept !== undefined) found.push(rendered(found.length + 1, undecided, kept))
     if (event.type === 'agent.verified') settle(found, event)
+    if (event.type === 'assay.peer.receipt') {
+      const {
+        nodeId: _,
+        workerId: __,
+        peer: ___,
+        childRunId,
+        ...receipt
+      } = JSON.parse(event.payload) as PeerReceiptTold
+      receipts.set(childRunId, receipt)
+    }
   }
-  return marked(found)
+  return marked(found).map(one => {
+    const receipt = receipts.get(one.record.target)
+    return receipt ? { ...one, receipt } : one
+  })
 }
 
 /** Where nobody could decide there is a record and no verdict: the work goes on without one, or a person is asked. */

@@ -14,7 +14,7 @@ import { childEndedInput } from '../effects/watch-child.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Standards } from '../ports/verification.js'
 import type { Room } from './capacity.js'
-import type { Plans } from './plans.js'
+import type { Plans } from '../plans/plans.js'
 import type { LoadedRun } from './run-cache.js'
 import type { DecidedStep, Input, PendingWrite } from './run-writer.js'
 

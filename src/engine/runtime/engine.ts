@@ -1,15 +1,12 @@
-import type { Space } from '../../core/journal/place.js'
 import type { Json } from '../../core/json.js'
 import type { Refusal } from '../../core/problem.js'
-import type { QuotasOf, Weights } from '../../core/quotas.js'
 import type { Rules } from '../../core/run/decide.js'
-import type { RunLimits } from '../../core/run/decision-context.js'
 import { isStreamId, STREAM_WORKFLOWS } from '../../core/standing/stream.js'
-import type { NodeTypes } from '../../core/workflow/compile.js'
+import { HOST_WORKFLOW_IDS } from '../../core/workflow/host-workflow-ids.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { Lru } from '../../lru.js'
 import { sleep } from '../../timing/sleep.js'
-import { Turns, type TurnTaking } from '../../timing/turns.js'
+import { Turns } from '../../timing/turns.js'
 import type {
   Answer,
   CreateRun,
@@ -21,97 +18,36 @@ import type {
   RunCommand,
   RunEngine,
 } from '../api.js'
+import { forgetRepetitions } from '../effects/once.js'
 import { PeerTries } from '../effects/peer-tries.js'
-import type { Agents, Vault } from '../ports/agents.js'
-import type { Announcer } from '../ports/announcer.js'
-import type { Calendar } from '../ports/calendar.js'
-import type { Inspector, Predicates, Records, Standards } from '../ports/verification.js'
-import type { Clock, Ids } from '../ports/clock.js'
-import type { JournalDesk } from '../ports/desk.js'
 import type { StoredEvent } from '../ports/event-log.js'
-import type { Log } from '../ports/log.js'
-import { NO_PEERS, type Peers } from '../ports/peers.js'
-import type { Performer } from '../ports/performer.js'
+import { NO_PEERS } from '../ports/peers.js'
 import type { RunQuery, RunRow } from '../ports/run-index.js'
-import type { SchemaChecker } from '../ports/schema-checker.js'
-import type { Store } from '../ports/store.js'
-import { NOTHING_TODAY, type Today } from '../ports/today.js'
-import { Schedules, type SchedulingOptions } from '../schedules/schedules.js'
-import { Committer } from '../standing/committer.js'
+import { NOTHING_TODAY } from '../ports/today.js'
+import { missingRun } from '../queries/missing-run.js'
+import { Schedules } from '../schedules/schedules.js'
 import { RunStarter } from '../standing/run-starter.js'
 import { StandingStreams, type StreamGround } from '../standing/standing.js'
-import { forgetRepetitions } from '../effects/once.js'
-import { missingRun } from '../queries/missing-run.js'
 import { answerFor } from './answer-interrupt.js'
 import { childFullness, effectPlaces, type Phase, troubles, unavailable } from './capacity.js'
 import { inputOf } from './command-input.js'
-import { acceptWorkflow, examineWorkflow } from './doubts.js'
+import { Committer } from './committer.js'
+import { acceptWorkflow, examineWorkflow } from '../plans/doubts.js'
 import { Driver } from './effect-driver.js'
+import type { EngineDeps, EngineOptions } from './engine-deps.js'
 import { Followers, nothingToFollow } from './followers.js'
 import { type ForkDeps, forkRun } from './fork.js'
 import { HostLease } from './host-lease.js'
-import { HOST_WORKFLOW_IDS } from './host-workflows.js'
-import { Plans } from './plans.js'
+import { Plans } from '../plans/plans.js'
 import { RunCache } from './run-cache.js'
 import { type Input, inspectedRun, RunWriter, type Written } from './run-writer.js'
-import { type StartDeps, beginningOf } from './start-run.js'
-
-export type EngineDeps = {
-  readonly store: Store
-  readonly clock: Clock
-  readonly ids: Ids
-  readonly schemas: SchemaChecker
-  readonly log: Log
-  readonly nodeTypes: NodeTypes
-  /** What node types may require of this host. */
-  readonly capabilities: ReadonlySet<string>
-  /** Outside effects by provider name. */
-  readonly performers: ReadonlyMap<string, Performer>
-  /** Checks the shape of a workflow definition. */
-  readonly definitionShape: (value: unknown) => Refusal | undefined
-  /** Who wants to be told of events; nobody when absent. */
-  readonly announcer?: Announcer
-  readonly calendar: Calendar
-  readonly predicates: Predicates
-  readonly agents: Agents
-  /** For replays to compare with; without it they are told as they were. */
-  readonly today?: Today
-  readonly vault: Vault
-  /** How nodes and agents use memory and files. */
-  readonly desk: JournalDesk
-  readonly standards: Standards
-  readonly inspector: Inspector
-  readonly records: Records
-  /** Other hosts; none, when absent. */
-  readonly peers?: Peers
-  /** Whose turn it is among tenants whose runs have much to do; its own, when absent. */
-  readonly turns?: TurnTaking
-}
-
-export type EngineOptions = {
-  readonly hostName: string
-  readonly leaseMs: number
-  readonly sweepMs: number
-  readonly limits: RunLimits
-  readonly maxConcurrentEffects: number
-  readonly maxPoisonAttempts: number
-  readonly maxActiveRuns: number
-  /** What each tenant may have of it all. */
-  readonly quotas: QuotasOf
-  readonly weights: Weights
-  readonly cachedRuns: number
-  /** Answer a model request that the tenant has made before with the answer of then. */
-  readonly reuseAnswers: boolean
-  /** What runs can write down for later. */
-  readonly spaces: readonly Space[]
-  readonly scheduling: SchedulingOptions
-}
+import { beginningOf, type StartDeps } from './start-run.js'
 
 /** At most so many briefs, answers and tool results are kept at hand; the longest is a megabyte, most are far shorter. */
 const RECENT_CONTENTS = 200
 const PURGE_EVERY_MS = 3_600_000
 
-/** The shell around the run decider: submit, follow, inspect. Knows ports, never technologies. */
+/** The shell around the run decider: create, command, follow, inspect. Knows ports, never technologies. */
 export class Engine implements RunEngine {
   readonly #plans: Plans
   readonly #cache: RunCache
@@ -142,7 +78,7 @@ export class Engine implements RunEngine {
       rulesByPlan.set(plan, known)
       return known
     }
-    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()) }
+    const workshop = { nodeTypes, capabilities, providers: new Set(performers.keys()), offFor: deps.offFor }
     this.#plans = new Plans(store, clock, schemas, workshop, definitionShape, id => deps.agents.knows(id))
     this.#cache = new RunCache(options.cachedRuns)
     const recent = new Lru<Json>(RECENT_CONTENTS)
@@ -247,7 +183,8 @@ export class Engine implements RunEngine {
 
   /** What kinds of standing streams are made of. */
   get ground(): StreamGround {
-    return { standing: this.#standing, starter: this.#starter, runs: this.#runs, cache: this.#cache }
+    const followers = this.#followers
+    return { standing: this.#standing, starter: this.#starter, runs: this.#runs, cache: this.#cache, followers }
   }
 
   /** What a new run of a workflow, or agent, would be made of. */

@@ -1,4 +1,5 @@
 import { isTerminal } from '../../core/run/events.js'
+import { STREAM_ENDED } from '../../core/standing/stream.js'
 import { sleep } from '../../timing/sleep.js'
 import type { Clock } from '../ports/clock.js'
 import type { StoredEvent } from '../ports/event-log.js'
@@ -13,7 +14,10 @@ const MAX_BUFFERED = 1_000
 /** And no more than so much of them: a reader that takes nothing keeps no events in memory, however large they are. */
 const MAX_BUFFERED_CHARACTERS = 1024 * 1024
 
-/** Followers of runs: each reads the log, then takes what is appended straight from the commit that made it. */
+/** Nothing comes after it in the log of a run, or of a standing stream. */
+export const endsLog = (type: string): boolean => isTerminal(type) || type === STREAM_ENDED
+
+/** Followers of logs: each reads the log, then takes what is appended straight from the commit that made it. */
 export class Followers {
   readonly #byRun = new Map<string, Set<Follower>>()
 
@@ -54,7 +58,7 @@ export class Followers {
         if (last) {
           yield events
           next = last.sequence + 1
-          if (isTerminal(last.type)) return
+          if (endsLog(last.type)) return
         } else {
           await follower.pause(POLL_MS)
         }

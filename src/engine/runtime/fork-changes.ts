@@ -12,10 +12,10 @@ import type { RunOptions } from '../api.js'
 import type { Agents } from '../ports/agents.js'
 import type { RunRow } from '../ports/run-index.js'
 import type { Store } from '../ports/store.js'
-import { decode } from './encode.js'
-import type { Plans } from './plans.js'
-import { type LogReader, logPages } from './read-log.js'
-import { keptState } from './snapshot.js'
+import { decode } from '../log/encode.js'
+import type { Plans } from '../plans/plans.js'
+import { type LogReader, logPages } from '../log/read-log.js'
+import { keptState } from '../log/snapshot.js'
 
 /** What of a run a branch goes on from. */
 export type Past = {

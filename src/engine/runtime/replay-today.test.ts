@@ -8,7 +8,7 @@ import { settled } from '../../testing/manual-clock.js'
 import { ASK, ASKING, askedOnce } from '../../testing/model-runs.js'
 import type { Store } from '../ports/store.js'
 import { NOTHING_TODAY, type Today } from '../ports/today.js'
-import { decode } from './encode.js'
+import { decode } from '../log/encode.js'
 
 const eventsOf = async (store: Store, runId: string) =>
   (await store.readEvents(runId, 0, 999)).map(row => decode(runId, row))

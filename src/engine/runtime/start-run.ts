@@ -6,6 +6,7 @@ import type { RunStarted } from '../../core/run/events.js'
 import type { RunInput } from '../../core/run/input.js'
 import { ENGINE_VERSION } from '../../core/run/version.js'
 import type { BoundGate } from '../../core/verification/gate.js'
+import { JUDGE_WORKFLOW_IDS } from '../../core/workflow/host-workflow-ids.js'
 import { GOAL_JUDGE_WORKFLOW, JUDGE_WORKFLOW } from '../../core/workflow/nodes/judge.js'
 import type { Plan } from '../../core/workflow/plan.js'
 import { traceBegun } from '../../trace.js'
@@ -14,7 +15,7 @@ import { placesFor } from '../journal/new-run.js'
 import type { SchemaChecker } from '../ports/schema-checker.js'
 import type { Store } from '../ports/store.js'
 import type { Standards } from '../ports/verification.js'
-import type { Plans } from './plans.js'
+import type { Plans } from '../plans/plans.js'
 
 /** What a run that somebody asks for begins with. */
 
@@ -67,8 +68,6 @@ async function configurableProblem(
   return refuse('validation_error', `configurable does not fit the workflow's configurableSchema: ${problem}`)
 }
 
-const JUDGES: readonly string[] = [JUDGE_WORKFLOW, GOAL_JUDGE_WORKFLOW]
-
 /** What the results of a run are held to. A trial is of the one gate it names. */
 async function gatesFor(
   standards: Standards,
@@ -76,7 +75,7 @@ async function gatesFor(
   workflowId: string,
   { gateId }: JsonObject,
 ): Promise<readonly BoundGate[] | Failure> {
-  if (!JUDGES.includes(workflowId)) return standards.gatesFor(tenant, workflowId)
+  if (!JUDGE_WORKFLOW_IDS.includes(workflowId)) return standards.gatesFor(tenant, workflowId)
   const bound = typeof gateId === 'string' ? await standards.gate(tenant, gateId) : undefined
   if (bound) return [onTrial(bound, workflowId)]
   return failure('gate_unbound', `inputs.gateId must name a gate, not ${JSON.stringify(gateId ?? null)}`)
@@ -94,7 +93,7 @@ const onTrial = (bound: BoundGate, workflow_id: string): BoundGate => ({
 
 /** What a trial judges, and by which sources, may come of a result that did not pass: not for every reader of its log. */
 function partedInputs({ inputs }: CreateRun, plan: Plan): { inputs: JsonObject; withheld?: JsonObject } {
-  if (!JUDGES.includes(plan.definition.id) || inputs.output === undefined) return { inputs }
+  if (!JUDGE_WORKFLOW_IDS.includes(plan.definition.id) || inputs.output === undefined) return { inputs }
   const { output, context, ...others } = inputs
   return { inputs: others, withheld: { output, ...(context === undefined ? {} : { context }) } }
 }
@@ -119,7 +118,7 @@ function startedWith(request: CreateRun, plan: Plan, inputs: JsonObject, runId: 
   return started
 }
 
-const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes)
+const mayAct = ({ nodes }: Plan): boolean => nodes.some(({ type }) => type.hands || type.invokes || type.acts)
 
 /** There is nothing of that name to run. */
 const unknownWork = (request: CreateRun): Refusal =>

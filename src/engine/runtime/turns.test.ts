@@ -6,8 +6,8 @@ import { settled } from '../../testing/manual-clock.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
 import { NO_TURNS, Turns, type TurnTaking } from '../../timing/turns.js'
 import type { StoredEvent } from '../ports/event-log.js'
-import { decode } from './encode.js'
-import { charactersOf, foldLog } from './read-log.js'
+import { decode } from '../log/encode.js'
+import { charactersOf, foldLog } from '../log/read-log.js'
 
 const loop = (id: string, passes: number): Sketch => ({
   id,

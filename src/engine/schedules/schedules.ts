@@ -5,18 +5,18 @@ import type { ScheduleInput } from '../../core/schedule/decide.js'
 import type { ScheduleEffect } from '../../core/schedule/effects.js'
 import type { OpenSchedule, ScheduleState } from '../../core/schedule/state.js'
 import { streamId, streamWorkflow } from '../../core/standing/stream.js'
-import { closestName } from '../../core/schema/suggest.js'
 import type { Plan } from '../../core/workflow/plan.js'
-import { type ScheduleTrigger, schedulesOf } from '../../core/workflow/triggers.js'
+import { schedulesOf, type ScheduleTrigger } from '../../core/workflow/triggers.js'
 import { sha256OfJson } from '../../digest.js'
 import type { Answer, Registrant, ScheduleAdmin, SchedulePage, ScheduleQuery, ScheduleShown } from '../api.js'
 import type { Calendar } from '../ports/calendar.js'
 import type { Clock } from '../ports/clock.js'
 import type { Predicates } from '../ports/verification.js'
 import type { Store } from '../ports/store.js'
-import type { Plans } from '../runtime/plans.js'
+import type { Plans } from '../plans/plans.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
+import { untimely } from './horizon.js'
 import { scheduleKind } from './schedule-kind.js'
 
 export type SchedulingOptions = {
@@ -58,43 +58,20 @@ export class Schedules implements ScheduleAdmin {
   async refusalOf(tenant: string | null, { definition }: Plan): Promise<Refusal | undefined> {
     const triggers = schedulesOf(definition)
     for (const trigger of triggers) {
-      const refusal = this.#untimely(trigger) ?? this.#unaskable(tenant, trigger)
+      const refusal = this.#unkept(tenant, trigger)
       if (refusal) return refusal
     }
     return triggers.length === 0 ? undefined : this.#overQuota(this.#owner(tenant), definition.id, triggers)
   }
 
-  /** What a heartbeat looks at has to be something that it may look at. */
-  #unaskable(tenant: string | null, { triggerId, arm }: ScheduleTrigger): Refusal | undefined {
-    if (arm.kind !== 'heartbeat') return undefined
+  /** Its first time has to be near enough; and what a heartbeat looks at, something that it may look at. */
+  #unkept(tenant: string | null, { triggerId, arm }: ScheduleTrigger): Refusal | undefined {
     const field = `triggers["${triggerId}"].config`
+    if (arm.kind === 'schedule')
+      return untimely(this.deps, this.options.horizonMs, arm, { field, otherwise: 'validation_error' })
     const origin = tenant === null ? 'project' : 'api'
     const read = this.deps.predicates.complete(arm.predicate, { field, over: 'world', origin, home: HOME })
     return read.ok ? undefined : refuse('validation_error', read.problems[0]!, { field, problems: [...read.problems] })
-  }
-
-  #untimely({ triggerId, arm }: ScheduleTrigger): Refusal | undefined {
-    if (arm.kind !== 'schedule') return undefined
-    const { cron, timezone, jitterMs } = arm
-    const { calendar, clock } = this.deps
-    const field = `triggers["${triggerId}"].config`
-    if (!calendar.hasZone(timezone)) {
-      const area = timezone.slice(0, 3).toLowerCase()
-      const near = calendar.zones().filter(name => name.slice(0, 3).toLowerCase() === area)
-      const close = closestName(timezone, near)
-      const hint = close === undefined ? 'give one such as Europe/Berlin or UTC' : `did you mean ${close}?`
-      const message = `${field}.timezone is "${timezone}", and that is no time zone that this host knows; ${hint}`
-      return refuse('validation_error', message, { field: `${field}.timezone` })
-    }
-    const now = clock.now()
-    const { next } = calendar.ticks({ cron, timezone }, { after: now, until: now, latest: 1 })
-    const { horizonMs } = this.options
-    if (next !== null && next + jitterMs <= now + horizonMs) return undefined
-    const days = horizonMs / 86_400_000
-    const first =
-      next === null ? 'matches no time within ten years' : `first matches at ${new Date(next).toISOString()}`
-    const message = `${field}.cron is "${cron}", which ${first}; this host plans ${days} days ahead (scheduling.horizonDays), so give it a time that comes sooner`
-    return refuse('schedule_horizon_exceeded', message, { field: `${field}.cron`, horizonDays: days })
   }
 
   async #overQuota(tenant: string, workflowId: string, triggers: readonly ScheduleTrigger[]) {

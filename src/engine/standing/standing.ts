@@ -4,6 +4,7 @@ import type { FairQueue } from '../../timing/fair-queue.js'
 import type { Log } from '../ports/log.js'
 import type { StoredEvent } from '../ports/event-log.js'
 import type { DueRun } from '../ports/run-index.js'
+import type { Followers } from '../runtime/followers.js'
 import type { RunCache, RunSlot } from '../runtime/run-cache.js'
 import type { RunWriter } from '../runtime/run-writer.js'
 import type { RunStarter } from './run-starter.js'
@@ -25,6 +26,7 @@ export type StreamGround = {
   readonly starter: RunStarter
   readonly runs: RunWriter
   readonly cache: RunCache
+  readonly followers: Pick<Followers, 'follow'>
 }
 
 /** All kinds of standing streams of a host, as its engine sees them: they are told apart by the ids. */
@@ -40,9 +42,10 @@ export class StandingStreams {
     private readonly options: StreamDriverOptions & { readonly cachedRuns: number },
   ) {}
 
-  /** Makes room for a kind; whoever has its writer can put inputs to its streams. */
+  /** Makes room for a kind; whoever has its writer can put inputs to its streams. One that rests is not looked at. */
   open<State extends StreamState, Input extends StreamInput, Effect extends StreamEffect>(
     kind: StreamKind<State, Input, Effect>,
+    { rests = false } = {},
   ): StreamWriter<State, Input, Effect> {
     const slots = new StreamSlots<LoadedStream<State>>(this.options.cachedRuns)
     const written = (stream: LoadedStream<State>, stored: readonly StoredEvent[]) => {
@@ -51,6 +54,7 @@ export class StandingStreams {
     }
     const writer = new StreamWriter(kind, slots, this.deps, written)
     const driver = new StreamDriver(writer, slots, this.deps.places, this.deps, this.options)
+    if (rests) return writer
     this.#rooms.set(kind.name, {
       look: (id, attempts) => driver.look(id, attempts),
       due: (due, now) => driver.due(due, now),

@@ -1,10 +1,16 @@
 import { BUDGET_DIMENSIONS } from '../../core/budget/budget.js'
+import { OFFERED_MODES } from '../../core/goal/goal.js'
 import { SUMMARY_TOKENS } from '../../core/reasoning.js'
 import type { HttpConfig } from '../config.js'
 
 /** What discovery claims of agents, models, tools and spending (contract agents §2). */
 export const agentFamilies = (config: HttpConfig, hasAgents: boolean): object => ({
-  agents: { ...AGENTS, ...(hasAgents && MANIFEST_AGENTS), ...(config.memory.enabled && LONG_TERM) },
+  agents: {
+    ...AGENTS,
+    ...(hasAgents && MANIFEST_AGENTS),
+    ...(config.memory.enabled && LONG_TERM),
+    ...(config.goals.enabled && GOALS),
+  },
   toolHooks: { supported: true, prePostEvents: true, perToolAuthorization: true, perToolRateLimit: true },
   toolCatalog: { supported: true, sources: ['mcp', 'host-extension'] },
   providerUsage: { supported: true, costEstimates: config.agents.priced, currency: 'USD' },
@@ -51,6 +57,9 @@ const AGENTS = {
   subRunAttestation: true,
   reasoning: { verbosity: 'summary', tokenLimit: SUMMARY_TOKENS, streaming: true },
 }
+
+/** R-CAP-12: this host judges by verifiers, which `multiAgent.executionModel.verifier` says. R-GOAL-4: a goal without a bound is none. */
+const GOALS = { goals: { judge: 'verifier', continuation: OFFERED_MODES, requiresBounds: true } }
 
 /** R-CAP-11, R-MEM-16: what is consolidated is long-term memory, and secrets are taken out of all of it. */
 const LONG_TERM = {

@@ -32,7 +32,7 @@ export function verificationAnswer(one: Verification) {
   }
 }
 
-function sharedBy({ n, at, record, verified, best }: Verification) {
+function sharedBy({ n, at, record, verified, best, receipt }: Verification) {
   const { gateId, gateName, attempt, nodeId, workerId, toolId, target, verdict, confidence } = record
   const label = labelOf(record, verified)
   return {
@@ -52,6 +52,7 @@ function sharedBy({ n, at, record, verified, best }: Verification) {
     ...costOf(record),
     verified: label === 'verified' || label === 'conditional',
     label,
+    ...(receipt && { peerReceipt: receipt }),
     ...(best && { best }),
   }
 }

@@ -44,7 +44,38 @@ export const peerRules: readonly Rule[] = [
       for (const [problem, event] of silenceProblems(run)) say(problem, event)
     }),
   },
+  {
+    id: 'L21y',
+    title:
+      'The receipt of a peer is told once of a result that it brought, because of that; it is evidence, by whose key and of how much, or it is none, and why',
+    source: 'P17 of docs/design/peers.md',
+    assayOnly: true,
+    checks: eachRun((run, say) => {
+      const told = new Set<unknown>()
+      for (const event of run.events) {
+        if (event.type !== 'assay.peer.receipt') continue
+        const cause = causeOf(event)
+        const problem = told.has(cause) ? 'told already' : receiptProblem(run, event, cause)
+        if (problem !== undefined) say(problem, event)
+        told.add(cause)
+      }
+    }),
+  },
 ]
+
+function receiptProblem(run: RunLog, { payload }: LoggedEvent, cause: string | undefined): string | undefined {
+  const brought = linksOf(run).find(({ event }) => event.id === cause)?.event
+  if (phaseOf(brought) !== 'child.completed') return 'of no result that a worker brought'
+  const { workerId, peer, childRunId, evidence, why, attempts, passes } = payload
+  const isOfIt = workerId === brought?.payload.workerId && childRunId === brought?.payload.childRunId
+  if (!isOfIt || peer !== peerOf(childRunId)) return `of another result than ${show(brought?.payload.childRunId)}`
+  const said = EVIDENCE.filter(field => payload[field] !== undefined)
+  if (evidence !== true) return said.length > 0 || why === undefined ? 'no evidence, and not why' : undefined
+  if (said.length < EVIDENCE.length || why !== undefined) return 'evidence, and not of what'
+  return Number(passes) <= Number(attempts) ? undefined : `${show(passes)} of ${show(attempts)} have passed`
+}
+
+const EVIDENCE: readonly string[] = ['keyId', 'digest', 'attempts', 'passes', 'label']
 
 type Problem = readonly [string, LoggedEvent]
 

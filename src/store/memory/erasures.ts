@@ -111,6 +111,7 @@ export function finishErasure(
     ...eraseJournal(tables, tenant, limit),
   ]
   if (deleted.includes(limit)) return 'more'
+  tables.trail.delete(tenant)
   deleteWorkflows(tables, tenant)
   tables.erasures.set(tenant, { ...erasure, erasedAt: at, leaseHost: null })
   return 'done'

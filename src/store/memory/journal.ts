@@ -31,9 +31,10 @@ import { collect, destroy, entriesOf, heldKeys, keepContent, scopesOf, writeOuts
 import { contentKey, type Published, publishedIn, scopeOf, toRow, wordsOfWrite, writeNamed } from './journal-tables.js'
 import { collectUploads, dropUpload, keepPiece } from './pieces.js'
 import { emptyTables, type Tables } from './tables.js'
+import { MemoryTrail } from './trail.js'
 
 /** The journal of the store in memory. */
-export class MemoryJournal implements Journal, JournalKeeping, PieceStore {
+export class MemoryJournal extends MemoryTrail implements Journal, JournalKeeping, PieceStore {
   protected readonly tables: Tables = emptyTables()
   readonly #rows = rowsIn(this.tables)
 

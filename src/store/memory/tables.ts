@@ -10,6 +10,7 @@ import type { PurgedRun } from '../../engine/ports/retention.js'
 import type { RunRow } from '../../engine/ports/run-index.js'
 import type { Standard } from '../../engine/ports/standards.js'
 import type { Erasure } from '../../engine/ports/tenants.js'
+import type { TrailRecord } from '../../engine/ports/audit.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { emptyJournal, type JournalTables } from './journal-tables.js'
 
@@ -57,6 +58,8 @@ export type Tables = {
   /** By tenant. */
   readonly dataKeys: Map<string, string>
   readonly erasures: Map<string, ErasureRow>
+  /** By tenant, in their order. */
+  readonly trail: Map<string, readonly TrailRecord[]>
   readonly journal: JournalTables
 }
 
@@ -122,6 +125,7 @@ export const emptyTables = (): Tables => ({
   streamRuns: new Map(),
   dataKeys: new Map(),
   erasures: new Map(),
+  trail: new Map(),
   journal: emptyJournal(),
 })
 

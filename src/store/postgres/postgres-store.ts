@@ -11,6 +11,7 @@ import type { RememberedResponse, ResponseKey } from '../../engine/ports/remembe
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
+import type { TrailQuery, TrailRecord } from '../../engine/ports/audit.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
@@ -284,6 +285,16 @@ export class PostgresStore extends PostgresJournal implements Store {
 
   findKey(hash: string): Promise<ApiKey | undefined> {
     return this.queries.readOne(SQL.findKey, hash)
+  }
+
+  async appendTrail(record: TrailRecord): Promise<boolean> {
+    const { tenant, seq, at, principal, credential, action, object, outcome, previous, hash } = record
+    const what = [principal, credential, action, object, outcome, previous, hash]
+    return (await this.queries.one(SQL.appendTrail, tenant, seq, at, ...what)) !== undefined
+  }
+
+  readTrail(tenant: string, { before = Number.MAX_SAFE_INTEGER, limit }: TrailQuery): Promise<TrailRecord[]> {
+    return this.queries.readAll(SQL.readTrail, tenant, before, limit)
   }
 
   async putWebhook(webhook: Delivering.Webhook): Promise<void> {

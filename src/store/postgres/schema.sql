@@ -68,6 +68,7 @@ CREATE TABLE assay.erasures (
   CONSTRAINT erasures_pkey PRIMARY KEY (tenant),
   CONSTRAINT erasures_tenant_check CHECK ((tenant <> ''::text))
 );
+CREATE TRIGGER trail_erased AFTER UPDATE OF erased_at ON assay.erasures FOR EACH ROW WHEN ((new.erased_at IS NOT NULL)) EXECUTE FUNCTION assay.trail_erased();
 
 CREATE TABLE assay.events (
   run_id text COLLATE "C" NOT NULL,
@@ -529,6 +530,24 @@ CREATE TABLE assay.tenant_streams (
   CONSTRAINT tenant_streams_pkey PRIMARY KEY (tenant)
 );
 
+CREATE TABLE assay.trail (
+  tenant text COLLATE "C" NOT NULL,
+  seq bigint NOT NULL,
+  at bigint NOT NULL,
+  principal text NOT NULL,
+  credential text NOT NULL,
+  action text NOT NULL,
+  object text NOT NULL,
+  outcome text NOT NULL,
+  previous text NOT NULL,
+  hash text NOT NULL,
+  CONSTRAINT trail_outcome_check CHECK ((outcome = ANY (ARRAY['begun'::text, 'allowed'::text, 'refused'::text]))),
+  CONSTRAINT trail_pkey PRIMARY KEY (tenant, seq),
+  CONSTRAINT trail_seq_check CHECK ((seq > 0))
+);
+CREATE TRIGGER trail_guard BEFORE INSERT OR DELETE OR UPDATE ON assay.trail FOR EACH ROW EXECUTE FUNCTION assay.trail_guard();
+CREATE TRIGGER trail_of_erased BEFORE INSERT ON assay.trail FOR EACH ROW EXECUTE FUNCTION assay.refuse_erased();
+
 CREATE TABLE assay.usage (
   tenant text COLLATE "C" NOT NULL,
   runs bigint NOT NULL,
@@ -753,6 +772,10 @@ CREATE FUNCTION assay.tell_tenant(whose text, event_type text, told text, happen
   AS md5:8e29d5f0e0b02198361b79aad460396f;
 CREATE FUNCTION assay.tenants_of(holder text) RETURNS SETOF text LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:bb42ea742bc551a6ce914248e3fc8c75;
+CREATE FUNCTION assay.trail_erased() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
+  AS md5:ff8ff3ed2d89472b7ee7f68b85080fc9;
+CREATE FUNCTION assay.trail_guard() RETURNS trigger LANGUAGE plpgsql SET search_path=assay, pg_temp
+  AS md5:3a62f5e82d91d90c35b1220bb1f56c44;
 CREATE FUNCTION assay.usage_of(whose text, OUT runs bigint, OUT bytes bigint) RETURNS record LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:359bc7ac4a162017aede6a9362aa7ad0;
 CREATE FUNCTION assay.was_applied(c jsonb) RETURNS boolean LANGUAGE sql SET search_path=assay, pg_temp

@@ -54,6 +54,8 @@ const TEXTS = {
     'putKey',
     'listKeys',
     'findKey',
+    'appendTrail',
+    'readTrail',
   ),
   ...read('gates', 'listVerdicts', 'listVerdictsOfGate', 'readGated', 'readStaged', 'readJudged', 'readMerges'),
   ...read(

@@ -11,6 +11,7 @@ import type { RememberedResponse, ResponseKey } from '../../engine/ports/remembe
 import type { ChildRow, DueRun, RunQuery, RunRow, VerdictQuery, VerdictRow } from '../../engine/ports/run-index.js'
 import type { NewStandard, Standard } from '../../engine/ports/standards.js'
 import type { Store } from '../../engine/ports/store.js'
+import type { TrailQuery, TrailRecord } from '../../engine/ports/audit.js'
 import type { WorkflowRecord } from '../../engine/ports/workflows.js'
 import { checkCommit } from '../check-commit.js'
 import { ClaimTokens, claimToken } from '../claim-tokens.js'
@@ -247,6 +248,14 @@ export class SqliteStore extends SqliteJournal implements Store {
   async findKey(hash: string): Promise<ApiKey | undefined> {
     const row = this.reader.get(SQL.keys.find, hash)
     return row && toKey(row)
+  }
+
+  appendTrail(record: TrailRecord): Promise<boolean> {
+    return this.write('appendTrail', record)
+  }
+
+  async readTrail(tenant: string, { before = Number.MAX_SAFE_INTEGER, limit }: TrailQuery): Promise<TrailRecord[]> {
+    return this.reader.all(SQL.trail.list, tenant, before, limit) as unknown as TrailRecord[]
   }
 
   putWebhook(webhook: Webhook): Promise<void> {

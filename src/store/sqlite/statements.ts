@@ -144,6 +144,7 @@ export const SQL = {
     'eraseScopes',
     'eraseStream',
   ]),
+  trail: read('trail', ['last', 'add', 'list']),
   usage: read('usage', ['ofTenant', 'ofFamily', 'count']),
   purges: read('purges', [
     'read',

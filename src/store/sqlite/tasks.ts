@@ -18,7 +18,7 @@ import { collectJournal, destroyContent, keepContent, writeOutside } from './wri
 import { collectUploads, dropUpload, keepPiece } from './writes/pieces.js'
 import { claimPurge, deletePurged, purgeFamily } from './writes/purges.js'
 import { claimResponse, deleteResponse, finishResponse, purgeResponses } from './writes/responses.js'
-import { putKey, putWorkflow } from './writes/records.js'
+import { appendTrail, putKey, putWorkflow } from './writes/records.js'
 import { deleteStandard, putStandard } from './writes/standards.js'
 
 /** Everything that writes. Each takes the connection, inside the batch's transaction, and one input. */
@@ -42,6 +42,7 @@ export const TASKS = {
   abandonEffect,
   purgeEffects,
   putKey,
+  appendTrail,
   putWebhook,
   putWebhookHealth,
   putWebhookSecret,

@@ -1,3 +1,4 @@
+import type { PeerReceipt } from '../../core/handoff/peer-receipt.js'
 import type { JsonObject } from '../../core/json.js'
 import type { PeerCreated, PeerLook, PeerOrder, Peers } from '../../engine/ports/peers.js'
 
@@ -75,10 +76,21 @@ export class PeerDouble implements Peers {
     this.#byKey.clear()
   }
 
-  ends(runId: string, variables: JsonObject, status: 'completed' | 'failed' | 'cancelled' = 'completed'): void {
+  ends(
+    runId: string,
+    variables: JsonObject,
+    status: 'completed' | 'failed' | 'cancelled' = 'completed',
+    receipt?: PeerReceipt,
+  ): void {
     const run = this.runs.get(runId)
     if (!run) throw new Error(`the peer has no run ${runId}`)
-    run.look = { is: 'ended', status, variables, foreign: { hostId: 'beta.example', eventId: `${runId}:9` } }
+    run.look = {
+      is: 'ended',
+      status,
+      variables,
+      foreign: { hostId: 'beta.example', eventId: `${runId}:9` },
+      ...(receipt && { receipt }),
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { PeerReceipt } from '../../core/handoff/peer-receipt.js'
 import type { BoundGate } from '../../core/verification/gate.js'
 import { agentsDouble } from '../agents.js'
 import { engineRig, type Rig, register, startRun } from '../engine-rig.js'
@@ -15,6 +16,15 @@ export const CALLER = {
   eventId: 'r0:5',
   cause: 'core.dispatch' as const,
   wellKnownUrl: 'http://alpha.example/.well-known/openwop',
+}
+
+const EVIDENCE: PeerReceipt = {
+  evidence: true,
+  keyId: '0123456789abcdef',
+  digest: `sha256:${'c'.repeat(64)}`,
+  attempts: 2,
+  passes: 1,
+  label: 'verified',
 }
 
 const TEXT = [{ name: 'text', type: 'string' as const }]
@@ -57,7 +67,7 @@ export async function peerRuns(): Promise<Rig> {
   const engine = await rig.host({ agents, peers, standards: standardsDouble({ w: [bound], judged: [leaving] }) })
   await register(engine, WORK, LOOP, WAITS, JUDGED, { ...WORK, id: 'free' })
   await startRun(engine, 'w', { foreign: { parent: CALLER, depth: 1 } })
-  peers.ends('there-1', { text: 'about bees' })
+  peers.ends('there-1', { text: 'about bees' }, 'completed', EVIDENCE)
   await rig.clock.advance(60_000)
   await startRun(engine, 'judged', { foreign: { parent: { ...CALLER, runId: 'r2', eventId: 'r2:5' }, depth: 1 } })
   await rig.clock.advance(60_000)
@@ -66,7 +76,7 @@ export async function peerRuns(): Promise<Rig> {
   await rig.clock.advance(35_000)
   peers.isDown = false
   await rig.clock.advance(5_000)
-  peers.ends('there-2', { text: 'about wasps' })
+  peers.ends('there-2', { text: 'about wasps' }, 'completed', { evidence: false, why: 'other-run' })
   await rig.clock.advance(40_000)
   await startRun(engine, 'loop')
   peers.isDown = true

@@ -21,10 +21,11 @@ import { recordContract } from './contract/records.js'
 import { standardContract } from './contract/standards.js'
 import { streamContract } from './contract/streams.js'
 import { textContract } from './contract/text.js'
+import { trailContract } from './contract/trail.js'
 import { usageContract } from './contract/usage.js'
 import { verdictContract } from './contract/verdicts.js'
 
-/** The Store contract (S1..S16 of engine/ports/store.ts). Every adapter runs all of it; there are no skips. */
+/** The Store contract (S1..S17 of engine/ports/store.ts). Every adapter runs all of it; there are no skips. */
 export function storeContract(adapter: Adapter): void {
   describe(`${adapter.name}: store contract`, () => {
     const opened = withStore(adapter)
@@ -44,6 +45,7 @@ export function storeContract(adapter: Adapter): void {
     describe('purges', () => purgeContract(opened))
     describe('usage', () => usageContract(opened))
     describe('erasures', () => erasureContract(opened))
+    describe('audit trail', () => trailContract(opened))
     describe('journal', () => journalContract(opened))
     describe('journal, read', () => journalReadContract(opened))
     describe('journal, kept', () => journalKeepingContract(opened))

@@ -65,14 +65,14 @@ const STORIES: readonly Story[] = [
     name: 'edited while it is judged',
     goal: iterations,
     verdict: () => 'fail',
-    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, { objective: `objective ${nth}` }),
+    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, () => ({ objective: `objective ${nth}` })),
     ends: reserved => ({ final: 'bound-exceeded', reserved }),
   },
   {
     name: 'judged by the host, edited meanwhile, and satisfied at the bound',
     goal: bound => ({ ...iterations(bound), completion: BY_HOST }),
     verdict: (nth, bound) => (nth >= bound ? 'pass' : 'fail'),
-    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, { objective: `objective ${nth}` }),
+    meanwhile: (host, goalId, nth) => host.goals.edit('t1', goalId, () => ({ objective: `objective ${nth}` })),
     ends: reserved => ({ final: 'satisfied', reserved }),
   },
   {

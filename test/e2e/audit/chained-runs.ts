@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../../src/engine/ports/event-log.js'
 import type { Store } from '../../../src/engine/ports/store.js'
-import { CHAIN_START, chainHash } from '../../../src/engine/runtime/chain.js'
+import { CHAIN_START, chainHash } from '../../../src/engine/log/chain.js'
 import * as f from '../../contract/store/fixtures.js'
 
 /** The events with the hashes a host would have given them. */

@@ -10,7 +10,7 @@ import { ensureSigningKey, trustedKeysFolder } from '../../../src/audit/signing-
 import type { Integrity } from '../../../src/audit/verify.js'
 import { main } from '../../../src/cli/main.js'
 import type { AnomalyKind, AuditAnomaly } from '../../../src/engine/api.js'
-import { chainHash } from '../../../src/engine/runtime/chain.js'
+import { chainHash } from '../../../src/engine/log/chain.js'
 import { openStore } from '../../../src/store/open-store.js'
 import { type Database, openDatabase, type SqlValue } from '../../../src/store/sqlite/driver.js'
 import { ManualClock } from '../../../src/testing/manual-clock.js'

@@ -3,7 +3,7 @@ import http from 'node:http'
 import { freePort } from '../../support/free-port.js'
 
 /** What a peer is asked, as far as a host that hands work to it asks anything. */
-export type Asked = 'discovery' | 'create' | 'list' | 'read' | 'poll' | 'stream' | 'cancel'
+export type Asked = 'discovery' | 'create' | 'list' | 'read' | 'poll' | 'stream' | 'receipt' | 'cancel'
 
 export type Answer = {
   readonly status: number
@@ -49,6 +49,8 @@ export class HostilePeer {
   runId = RUN
   /** A run of the host that asks, which has nothing to do with this. */
   bystander = ''
+  /** What it has signed of that run. */
+  receiptOf: (runId: string) => unknown = () => ({})
   /** Which requests came that no peer is ever asked. */
   readonly strays: string[] = []
 
@@ -127,6 +129,8 @@ export class HostilePeer {
         return { status: 200, body: polled(LOG, runId) }
       case 'stream':
         return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: streamed(LOG, runId) }
+      case 'receipt':
+        return { status: 200, body: this.receiptOf(runId) }
       case 'cancel':
         return { status: 200, body: { runId, status: 'cancelled' } }
     }
@@ -141,6 +145,7 @@ function askedBy(method: string, path: string): Asked | undefined {
   if (method !== 'GET') return undefined
   if (/^\/v1\/runs\/[^/]+\/events\/poll$/.test(route)) return 'poll'
   if (/^\/v1\/runs\/[^/]+\/events$/.test(route)) return 'stream'
+  if (/^\/v1\/runs\/[^/]+\/receipt$/.test(route)) return 'receipt'
   return /^\/v1\/runs\/[^/]+$/.test(route) ? 'read' : undefined
 }
 

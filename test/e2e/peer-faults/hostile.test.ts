@@ -15,12 +15,13 @@ import { EARLY_CASES } from './lies.js'
 import type { MortalSide } from './mortal-side.js'
 import { passing } from './passing.js'
 import { handoffsIn } from './plot.js'
+import { honestReceipt, RECEIPT_CASES, RECEIPT_KEY } from './receipt-lies.js'
 import { KEY_OF_A, sideA } from './two-hosts.js'
 
 /** A peer that lies. What A writes down is what it should be, and nothing else of A is any different. */
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'assay-hostile-'))
-const CASES: readonly Case[] = [...EARLY_CASES, ...DOCUMENT_CASES]
+const CASES: readonly Case[] = [...EARLY_CASES, ...DOCUMENT_CASES, ...RECEIPT_CASES]
 const LOST_AFTER = 15_000
 const UNTOUCHED = 'untouched'
 
@@ -59,6 +60,7 @@ const bytesRead = (): number => sockets.reduce((sum, socket) => sum + socket.byt
 
 beforeAll(async () => {
   peer = await HostilePeer.start()
+  peer.receiptOf = honestReceipt
   subscribe('net.client.socket', watch)
 })
 afterAll(async () => {
@@ -73,7 +75,10 @@ async function tell({ lies }: Pick<Case, 'lies'>, workflowId = 'errand') {
   worlds += 1
   const clock = new ManualClock()
   const folder = path.join(scratch, String(worlds))
-  const a = await sideA({ folder, workflows: WORKFLOWS, url: peer.url, lostAfter: LOST_AFTER }, clock).boot()
+  const a = await sideA(
+    { folder, workflows: WORKFLOWS, url: peer.url, lostAfter: LOST_AFTER, receiptKeys: [RECEIPT_KEY] },
+    clock,
+  ).boot()
   const until = <T>(what: string, probe: () => T | Promise<T>) =>
     passing(what, probe, {
       clock,
@@ -126,14 +131,16 @@ const logOf = async (a: MortalSide, runId: string): Promise<string> =>
 const runOf = (runs: readonly CheckedRun[], runId: string): CheckedRun => runs.find(run => run.runId === runId)!
 
 /** What the log says of the hand-off. */
-function chainOf({ ending }: Case): readonly string[] {
+function chainOf({
+  ending,
+  receipt = 'evidence',
+}: Pick<Case, 'ending'> & { readonly receipt?: string }): readonly string[] {
   const began = ['dispatch.began']
   const begun = [...began, 'dispatch.succeeded']
   switch (ending.is) {
     case 'merged':
-      return [...begun, 'child.completed', 'output.harvested']
     case 'empty':
-      return [...begun, 'child.completed', 'output.harvested']
+      return [...begun, 'child.completed', `peer.receipt ${receipt}`, 'output.harvested']
     case 'failed':
       return [...begun, expect.stringMatching(/^child.failed [\w.-]+$/)]
     case 'refused':
@@ -159,44 +166,47 @@ describe('a peer that lies', () => {
     expect(findingsOf(runs)).toEqual([])
   })
 
-  it.each(CASES.map(given => [given.name, given] as const))('P3, P7, P8, P9, R-MAP-10: %s', async (_name, given) => {
-    const { ending, unasked } = given
-    const { runId, status, read, answers, runs, before, after, health, lines, variables } = await tell(given)
-    const run = runOf(runs, runId)
+  it.each(CASES.map(given => [given.name, given] as const))(
+    'P3, P7, P8, P9, P17, R-MAP-10: %s',
+    async (_name, given) => {
+      const { ending, unasked } = given
+      const { runId, status, read, answers, runs, before, after, health, lines, variables } = await tell(given)
+      const run = runOf(runs, runId)
 
-    expect(handoffsIn(run.events)).toEqual(chainOf(given))
-    const answer = ending.is === 'merged' ? ending.answer : UNTOUCHED
-    expect([status, variables]).toEqual(['completed', { answer, other: UNTOUCHED }])
+      expect(handoffsIn(run.events)).toEqual(chainOf(given))
+      const answer = ending.is === 'merged' ? ending.answer : UNTOUCHED
+      expect([status, variables]).toEqual(['completed', { answer, other: UNTOUCHED }])
 
-    // Nothing that it says stands anywhere but in the place that is for it.
-    const told = JSON.stringify(run.events.map(({ payload, secret }) => [payload, secret]))
-    for (const word of ['forged', 'c.example', 'evil']) expect(told).not.toContain(word)
-    if (answer === UNTOUCHED || answer === ANSWER) expect(told).not.toMatch(/\\u00(00|1b)/)
-    const ids = [...told.matchAll(/"childRunId":"([^"]*)"/g)].map(([, id]) => id)
-    for (const id of ids) expect(id).toMatch(/^peer:beta\/[A-Za-z0-9_-]{1,128}$/)
-    // A log of a hand-off is short, however long what was told.
-    expect(told.length).toBeLessThan(64_000)
+      // Nothing that it says stands anywhere but in the place that is for it.
+      const told = JSON.stringify(run.events.map(({ payload, secret }) => [payload, secret]))
+      for (const word of ['forged', 'c.example', 'evil']) expect(told).not.toContain(word)
+      if (answer === UNTOUCHED || answer === ANSWER) expect(told).not.toMatch(/\\u00(00|1b)/)
+      const ids = [...told.matchAll(/"childRunId":"([^"]*)"/g)].map(([, id]) => id)
+      for (const id of ids) expect(id).toMatch(/^peer:beta\/[A-Za-z0-9_-]{1,128}$/)
+      // A log of a hand-off is short, however long what was told.
+      expect(told.length).toBeLessThan(64_000)
 
-    // Nothing else has changed, and nobody else was asked anything.
-    expect(runs.map(({ definition }) => (definition as { readonly id: string }).id).sort()).toEqual([
-      'bystander',
-      'errand',
-    ])
-    expect(after).toBe(before)
-    expect(peer.strays).toEqual([])
-    expect(peer.times('create') === 0).toBe(unasked === true)
-    const keys = peer.questions
-      .filter(({ asked }) => asked === 'create')
-      .map(({ headers }) => headers['idempotency-key'])
-    expect(new Set(keys).size).toBeLessThanOrEqual(1)
+      // Nothing else has changed, and nobody else was asked anything.
+      expect(runs.map(({ definition }) => (definition as { readonly id: string }).id).sort()).toEqual([
+        'bystander',
+        'errand',
+      ])
+      expect(after).toBe(before)
+      expect(peer.strays).toEqual([])
+      expect(peer.times('create') === 0).toBe(unasked === true)
+      const keys = peer.questions
+        .filter(({ asked }) => asked === 'create')
+        .map(({ headers }) => headers['idempotency-key'])
+      expect(new Set(keys).size).toBeLessThanOrEqual(1)
 
-    // It is as well as ever, and has read no more than it said it would.
-    expect(answers.map(reply => reply.status)).toEqual([200, 200, 200, 200, 200])
-    expect(health.status).toBe(200)
-    expect(lines.filter(({ level }) => level === 'error')).toEqual([])
-    expect(read).toBeLessThan(HUGE / 2)
-    expect(findingsOf(runs)).toEqual([])
-  })
+      // It is as well as ever, and has read no more than it said it would.
+      expect(answers.map(reply => reply.status)).toEqual([200, 200, 200, 200, 200])
+      expect(health.status).toBe(200)
+      expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+      expect(read).toBeLessThan(HUGE / 2)
+      expect(findingsOf(runs)).toEqual([])
+    },
+  )
 
   it('P8: one run for two hand-offs at once: it is that of the first, and the second is lost', async () => {
     const { runId, status, variables, runs, lines } = await tell({ lies: {} }, 'two-at-once')
@@ -208,6 +218,7 @@ describe('a peer that lies', () => {
       'dispatch.succeeded',
       'output.harvested',
       'peer.lost unusable',
+      'peer.receipt evidence',
       'peer.silent unusable',
     ])
     expect(lines.filter(({ level }) => level === 'error')).toEqual([])

@@ -1,4 +1,5 @@
 import type http from 'node:http'
+import type { NoEvidence } from '../../../src/core/handoff/peer-receipt.js'
 import { type Answer, ANSWER, created, document, type Lie, type Lies } from './hostile-peer.js'
 
 /** What becomes of a hand-off on A: the whole of it. */
@@ -14,6 +15,8 @@ export type Case = {
   readonly name: string
   readonly lies: Lies
   readonly ending: Ending
+  /** Why its receipt is no evidence, where the result is merged all the same. */
+  readonly receipt?: NoEvidence
   /** No run was asked for at all. */
   readonly unasked?: true
 }

@@ -86,9 +86,17 @@ export const handedTo = (runs: readonly CheckedRun[], peer = 'beta'): readonly s
 /** The chain of a hand-off and what was noted on the way, in short. */
 export const handoffsIn = (events: readonly CheckedEvent[]): readonly string[] =>
   events.flatMap(({ type, payload }) => {
-    const { phase, error, reason } = payload as Phase & {
+    const {
+      phase,
+      error,
+      evidence,
+      why,
+      reason = evidence ? 'evidence' : why,
+    } = payload as Phase & {
       readonly error?: { readonly code: string }
       readonly reason?: string
+      readonly evidence?: boolean
+      readonly why?: string
     }
     if (type === 'core.workflowChain.event') return [[phase, ...(error ? [error.code] : [])].join(' ')]
     return type.startsWith('assay.peer.') ? [[type.slice('assay.'.length), ...(reason ? [reason] : [])].join(' ')] : []

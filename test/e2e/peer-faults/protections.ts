@@ -5,6 +5,7 @@ import type { Patch } from '../gates/sabotage.js'
 import { discovery, document, HostilePeer, type Lies } from './hostile-peer.js'
 import { passing } from './passing.js'
 import { handoffsIn } from './plot.js'
+import { honestReceipt, lieAbout, RECEIPT_KEY } from './receipt-lies.js'
 import { KEY_OF_A, type Making, sideA, TwoHosts } from './two-hosts.js'
 import { ON_A, ON_B } from './workflows.js'
 
@@ -45,11 +46,19 @@ const chain = async (two: TwoHosts, runId: string) =>
 /** A hand-off of A to a peer that lies, and what came of it. */
 async function handedToLiar(folder: string, build: string | undefined, lies: Lies) {
   const peer = await HostilePeer.start()
+  peer.receiptOf = honestReceipt
   peer.tell(lies)
   const clock = new ManualClock()
   const workflows = ON_A.filter(({ id }) => id === 'errand' || id === 'add-hundred')
   const a = await sideA(
-    { folder, workflows, url: peer.url, lostAfter: 15_000, ...(build !== undefined && { build }) },
+    {
+      folder,
+      workflows,
+      url: peer.url,
+      lostAfter: 15_000,
+      receiptKeys: [RECEIPT_KEY],
+      ...(build !== undefined && { build }),
+    },
     clock,
   ).boot()
   try {
@@ -179,6 +188,32 @@ export const PROTECTIONS: readonly Protection[] = [
         create: honest => ({ ...honest, body: { runId, status: 'running', eventsUrl: '/', statusUrl: '/' } }),
       })
       expect(log).not.toContain(runId)
+    },
+  },
+  {
+    name: 'P17: the receipt of another run is no evidence',
+    sabotage: [
+      {
+        file: 'receipts/peer-evidence.js',
+        find: /verifyReceipt\(text, keys, \{[^}]*\}\)/,
+        put: 'verifyReceipt(text, keys)',
+      },
+    ],
+    check: async (folder, build) => {
+      const { log } = await handedToLiar(folder, build, { receipt: lieAbout('of another run') })
+      expect(log).not.toContain('\\"evidence\\":true')
+      expect(log).toContain('other-run')
+    },
+  },
+  {
+    name: 'P17: what is not signed with a key that is believed is no evidence',
+    sabotage: [
+      { file: 'audit/statement.js', find: /\? undefined : 'signature-invalid'/, put: '? undefined : undefined' },
+    ],
+    check: async (folder, build) => {
+      const { log } = await handedToLiar(folder, build, { receipt: lieAbout('under the name of a known key') })
+      expect(log).not.toContain('\\"evidence\\":true')
+      expect(log).toContain('signature-invalid')
     },
   },
   {

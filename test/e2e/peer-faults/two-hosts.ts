@@ -38,8 +38,11 @@ export type Making = {
   readonly lostAfter?: number
   /** A build that both run, where that is not the repository's own. */
   readonly build?: string
-  /** Further documents of A's project, by their path. */
+  /** Further documents of their projects, by their path. */
   readonly filesOfA?: Files
+  readonly filesOfB?: Files
+  /** Keys by which A believes receipts of B. */
+  readonly receiptKeys?: readonly string[]
   /** Further settings. */
   readonly settingsOfA?: object
   readonly settingsOfB?: object
@@ -55,7 +58,17 @@ export class TwoHosts {
   ) {}
 
   static async start(making: Making): Promise<TwoHosts> {
-    const { folder, stores = {}, lostAfter = 900_000, build, filesOfA, settingsOfA = {}, settingsOfB = {} } = making
+    const {
+      folder,
+      stores = {},
+      lostAfter = 900_000,
+      build,
+      filesOfA,
+      filesOfB = {},
+      receiptKeys = [],
+      settingsOfA = {},
+      settingsOfB = {},
+    } = making
     const clock = new ManualClock()
     const portOfB = await freePort()
     const proxy = await FaultProxy.start(portOfB)
@@ -66,6 +79,7 @@ export class TwoHosts {
       url: proxy.url,
       lostAfter,
       settings: settingsOfA,
+      receiptKeys,
       ...(filesOfA && { files: filesOfA }),
     }
     const a = sideA({ ...atA, ...(build !== undefined && { build }) }, clock, stores.a, cut)
@@ -81,6 +95,7 @@ export class TwoHosts {
       { ASSAY_API_KEY: KEY_OF_B },
       portOfB,
     )
+    keepFiles(path.join(folder, 'b'), filesOfB)
     const b = new MortalSide('b', configB, clock, stores.b, cut, build)
     await b.boot()
     await a.boot()
@@ -170,23 +185,28 @@ export function sideA(
     readonly lostAfter: number
     readonly settings?: object
     readonly files?: Files
+    readonly receiptKeys?: readonly string[]
     readonly build?: string
   },
   clock: ManualClock,
   store?: Store,
   onDeath?: () => void,
 ): MortalSide {
-  const { folder, workflows, url, lostAfter, settings = {} } = making
-  const beta = { url, hostId: HOST_ID.b, keyRef: { env: 'KEY_OF_B' } }
+  const { folder, workflows, url, lostAfter, settings = {}, receiptKeys = [] } = making
+  const beta = { url, hostId: HOST_ID.b, keyRef: { env: 'KEY_OF_B' }, receiptKeys }
   const given = { hostId: HOST_ID.a, rateLimit: UNLIMITED, peers: { lostAfter, hosts: { beta } }, ...settings }
   const at = path.join(folder, 'a')
-  for (const [name, document] of Object.entries(making.files ?? {})) {
-    const file = path.join(at, 'project', name)
+  keepFiles(at, making.files ?? {})
+  const config = configOf(at, workflows, given, { ASSAY_API_KEY: KEY_OF_A, KEY_OF_B })
+  return new MortalSide('a', config, clock, store, onDeath, making.build)
+}
+
+function keepFiles(folder: string, files: Files): void {
+  for (const [name, document] of Object.entries(files)) {
+    const file = path.join(folder, 'project', name)
     mkdirSync(path.dirname(file), { recursive: true })
     writeFileSync(file, JSON.stringify(document))
   }
-  const config = configOf(at, workflows, given, { ASSAY_API_KEY: KEY_OF_A, KEY_OF_B })
-  return new MortalSide('a', config, clock, store, onDeath, making.build)
 }
 
 function configOf(

@@ -1,3 +1,4 @@
+import { createTrail } from '../../../src/audit/trail.js'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { Sealer } from '../../../src/audit/sealer.js'
@@ -334,6 +335,7 @@ describe.each(emptyStores())('receipts on $name', ({ name, open }) => {
     const sealer = new Sealer({ store, clock, log: quiet, key: signer.key })
     await sealer.seal()
     const purger = new Purger({
+      trail: createTrail({ store, clock }),
       store,
       clock,
       log: quiet,

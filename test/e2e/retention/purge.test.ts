@@ -1,3 +1,4 @@
+import { createTrail } from '../../../src/audit/trail.js'
 import { describe, expect, test } from 'vitest'
 import { Sealer } from '../../../src/audit/sealer.js'
 import { AuditVerifier } from '../../../src/audit/verify.js'
@@ -21,6 +22,7 @@ const quiet = { info: () => undefined, warn: () => undefined, error: () => undef
 async function purgerOn(store: Store, clock: ManualClock, hostId: string): Promise<() => Promise<number>> {
   const sealer = new Sealer({ store, clock, log: quiet, key: signer.key })
   const purger = new Purger({
+    trail: createTrail({ store, clock }),
     store,
     clock,
     log: quiet,

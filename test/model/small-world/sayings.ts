@@ -1,7 +1,7 @@
 import { isObject, type Json } from '../../../src/core/json.js'
 import { statusOf } from '../../../src/core/run/state.js'
 import { verificationsOf } from '../../../src/engine/queries/verifications.js'
-import { encodeAll } from '../../../src/engine/runtime/encode.js'
+import { encodeAll } from '../../../src/engine/log/encode.js'
 import { verificationAnswer, verificationSummary } from '../../../src/http/documents/verification-doc.js'
 import { CountingIds } from '../../../src/testing/engine-rig.js'
 import { renderEvent, renderSnapshot } from '../../../src/wire/render.js'

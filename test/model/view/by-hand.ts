@@ -4,7 +4,7 @@ import type { RunStatus } from '../../../src/core/run/events.js'
 import { compile, isPlan } from '../../../src/core/workflow/compile.js'
 import { JUDGE_WORKFLOW } from '../../../src/core/workflow/nodes/judge.js'
 import { coreNodeTypes } from '../../../src/core/workflow/nodes/registry.js'
-import { hostWorkflow } from '../../../src/engine/runtime/host-workflows.js'
+import { hostWorkflow } from '../../../src/engine/plans/host-workflows.js'
 import { gateAt, judged, poor, subFlow } from '../../../src/testing/gate-stories.js'
 import { given, rulesFor, Scenario } from '../../../src/testing/given-when-then.js'
 import {

@@ -27,6 +27,7 @@ export const EVENT_TYPES: { readonly [Type in RunEvent['type']]: string } = {
   'assay.pause.requested': '',
   'assay.peer.heard': 'of work at another host; the model has none',
   'assay.peer.lost': 'of work at another host; the model has none',
+  'assay.peer.receipt': 'of work at another host; the model has none',
   'assay.peer.released': 'of work at another host; the model has none',
   'assay.peer.silent': 'of work at another host; the model has none',
   'assay.result.staged': '',

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { hostWorkflow } from '../../../engine/runtime/host-workflows.js'
+import { hostWorkflow } from '../../../engine/plans/host-workflows.js'
 import {
   convenes,
   faults,

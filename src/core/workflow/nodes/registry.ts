@@ -27,6 +27,9 @@ import { noopNode } from './noop.js'
 import { parallelNode } from './parallel.js'
 import { setVariableNode } from './set-variable.js'
 import { startNode } from './start.js'
+import { fileNode } from './steps/file.js'
+import { httpNode } from './steps/http.js'
+import { toolNode } from './steps/tool.js'
 import { subWorkflowNode } from './sub-workflow.js'
 import { supervisorNode } from './supervisor.js'
 import { verifyNode } from './verify.js'
@@ -59,6 +62,9 @@ export const coreNodeTypes: readonly NodeType[] = [
   parallelNode,
   setVariableNode,
   startNode,
+  fileNode,
+  httpNode,
+  toolNode,
   subWorkflowNode,
   supervisorNode,
   verifyNode,

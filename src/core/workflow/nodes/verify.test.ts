@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hostWorkflow } from '../../../engine/runtime/host-workflows.js'
+import { hostWorkflow } from '../../../engine/plans/host-workflows.js'
 import { Scenario } from '../../../testing/given-when-then.js'
 import { answered, briefs, owedTo, says, story } from '../../../testing/invocations.js'
 import { LIMITS } from '../../../testing/limits.js'

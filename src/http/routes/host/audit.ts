@@ -1,6 +1,7 @@
 import { refuse } from '../../../core/problem.js'
 import type { AuditAnomaly, AuditRange, AuditReport } from '../../../engine/api.js'
 import { AuditAnswer, AuditQuery } from '../../../wire/audit.js'
+import { TrailAnswer, TrailQueryDoc } from '../../../wire/trail/audit-trail.js'
 import { readAuditCursor, writeAuditCursor } from '../../audit-cursor.js'
 import type { Edge } from '../../deps.js'
 import { json, problem } from '../../http-answer.js'
@@ -25,6 +26,27 @@ export const auditRoutes = (edge: Edge): Route[] => [
       if ('code' in range) return problem(range)
       const report = await edge.audit.verify({ ...range, tenant })
       return json(200, await render(edge, tenant, report), { 'cache-control': 'no-store' })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/host/assay/audit',
+    operation: 'listAuditTrail',
+    summary:
+      'Who did what to which things of this tenant, by which key, and whether they were let: free of content, newest first',
+    access: 'audit:read',
+    query: TrailQueryDoc,
+    responses: { 200: { description: 'A page of the audit trail', schema: TrailAnswer } },
+    refusals: ['validation_error'],
+    async handle({ caller: { tenant }, query: { before, limit = 50 } }) {
+      const page = await edge.trail.list(tenant, { limit, ...(before === undefined ? {} : { before }) })
+      const oldest = page.records.at(-1)?.seq ?? 1
+      const records = page.records.map(({ tenant: _tenant, at, previous: _previous, ...record }) => ({
+        ...record,
+        timestamp: new Date(at).toISOString(),
+      }))
+      const answer = { records, chainValid: page.isWhole, next: oldest > 1 ? oldest : null }
+      return json(200, answer, { 'cache-control': 'no-store' })
     },
   }),
 ]

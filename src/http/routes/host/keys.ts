@@ -4,7 +4,7 @@ import type { ApiKey, KeyMaker } from '../../../engine/ports/keys.js'
 import { CreateKeyAnswer, CreateKeyBody, type KeyAnswer, ListKeysAnswer, OwnKeyAnswer } from '../../../wire/key.js'
 import { type Caller, mintKey } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
-import { json, problem } from '../../http-answer.js'
+import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
 
 /**
@@ -49,6 +49,7 @@ const createKey = (edge: Edge): Route =>
     operation: 'createKey',
     summary: 'Make a key; the answer is the only place that shows it',
     access: 'keys:manage',
+    recorded: { action: 'key.create', object: () => '-', made: madeKey },
     body: CreateKeyBody,
     idempotency: 'lease',
     responses: { 201: { description: 'The key', schema: CreateKeyAnswer } },
@@ -85,6 +86,7 @@ const revokeKey = (edge: Edge): Route =>
     operation: 'revokeKey',
     summary: 'Revoke a key; open streams of it end within seconds',
     access: 'keys:manage',
+    recorded: { action: 'key.revoke', object: ({ keyId }) => `key:${keyId}` },
     idempotency: 'lease',
     responses: { 204: { description: 'Revoked' } },
     refusals: ['not_found'],
@@ -96,6 +98,12 @@ const revokeKey = (edge: Edge): Route =>
       return { status: 204, body: '' }
     },
   })
+
+/** What is remembered of the answer has everything but the key. */
+function madeKey({ status, remembered }: HttpAnswer): string | undefined {
+  const { keyId } = (status === 201 ? JSON.parse(remembered ?? '{}') : {}) as { keyId?: string }
+  return keyId === undefined ? undefined : `key:${keyId}`
+}
 
 /** Nobody twice: what counts is who is among them. */
 function lineageFrom({ account: tenant, principal, madeBy }: Caller): KeyMaker[] {

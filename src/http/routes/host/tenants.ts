@@ -31,6 +31,7 @@ const eraseTenant = (edge: Edge): Route =>
     operation: 'eraseTenant',
     summary: 'Erase a tenant for good, live and test data: its keys at once, its content from then on',
     access: 'tenants:manage',
+    recorded: { action: 'tenant.erase', object: ({ tenant }) => `tenant:${tenant}` },
     body: EraseTenantBody,
     idempotency: 'lease',
     responses: { 202: { description: 'It is being erased, or is erased already', schema: TenantAnswer } },

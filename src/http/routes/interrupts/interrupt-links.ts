@@ -4,6 +4,7 @@ import { type Refusal, refuse } from '../../../core/problem.js'
 import type { ResolveInterruptCommand } from '../../../engine/api.js'
 import { LinkedInterrupt, ResolveAnswer, ResolveBody } from '../../../wire/interrupt.js'
 import { accountOf } from '../../auth/key-cache.js'
+import { overriding } from '../../auth/recording.js'
 import { notSecond } from '../../auth/second-person.js'
 import { compileCheck, type ShapeCheck } from '../../check.js'
 import type { Edge } from '../../deps.js'
@@ -85,7 +86,14 @@ const answerThroughLink = (edge: Edge): Route => {
         async response => {
           const said = await answerFor(edge, found, body, check)
           if ('code' in said) return { ok: false, refusal: said }
-          return edge.engine.command(tenant, link.runId, said, response)
+          const open = await follow(edge, found)
+          const shown = 'code' in open ? null : open.asked.shown
+          const whose = { tenant, principal: said.voter ?? link.issuer, credential: 'link' }
+          const { runId } = link
+          const { value } = said
+          return overriding(edge, whose, { runId, shown, value }, () =>
+            edge.engine.command(tenant, runId, said, response),
+          )
         },
         resolved(link.nodeId),
       )

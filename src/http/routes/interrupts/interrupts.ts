@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { findOpen } from '../../../core/interrupt/decide.js'
+import { findOpen, type OpenInterrupt } from '../../../core/interrupt/decide.js'
 import { mayHandOut } from '../../../core/interrupt/interrupt.js'
 import { isObject, own } from '../../../core/json.js'
 import { isNamed } from '../../../core/names.js'
@@ -16,6 +16,7 @@ import {
 } from '../../../wire/interrupt.js'
 import { lacksScope } from '../../auth/authenticator.js'
 import type { Caller } from '../../auth/key-cache.js'
+import { overriding } from '../../auth/recording.js'
 import { notSecond } from '../../auth/second-person.js'
 import { readCursor, writeCursor } from '../../cursor.js'
 import type { Edge } from '../../deps.js'
@@ -77,9 +78,15 @@ const resolveInterrupt = (edge: Edge): Route =>
       return edge.idempotency.commit(
         keyed,
         async response => {
-          const said = await fromSecond(edge, caller, runId, answer)
-          if ('code' in said) return { ok: false, refusal: said }
-          return edge.engine.command(caller.tenant, runId, said, response)
+          const view = await edge.engine.inspect(caller.tenant, runId)
+          const open = view && findOpen(view.plan, view.state, { nodeId, via: 'key' }, edge.clock.now())
+          const shown = open === undefined || 'code' in open ? null : open.asked.shown
+          const { tenant, principal, keyId: credential } = caller
+          return overriding(edge, { tenant, principal, credential }, { runId, shown, value: resumeValue }, async () => {
+            const said = await fromSecond(edge, caller, open, answer)
+            if ('code' in said) return { ok: false, refusal: said }
+            return edge.engine.command(tenant, runId, said, response)
+          })
         },
         resolved(nodeId),
       )
@@ -89,12 +96,10 @@ const resolveInterrupt = (edge: Edge): Route =>
 /** The answer to exactly what is asked now, unless that wants somebody else to let it pass. */
 async function fromSecond(
   edge: Edge,
-  { tenant, account, principal, madeBy }: Caller,
-  runId: string,
+  { account, principal, madeBy }: Caller,
+  open: OpenInterrupt | Refusal | undefined,
   answer: ResolveInterruptCommand,
 ): Promise<ResolveInterruptCommand | Refusal> {
-  const view = await edge.engine.inspect(tenant, runId)
-  const open = view && findOpen(view.plan, view.state, { nodeId: answer.nodeId, via: 'key' }, edge.clock.now())
   // Whatever is wrong with it is for the run to say.
   if (open === undefined || 'code' in open) return answer
   const { voter } = answer

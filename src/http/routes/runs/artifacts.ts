@@ -15,6 +15,7 @@ export const artifactRoutes = (edge: Edge): Route[] => [
     operation: 'getArtifact',
     summary: 'The content of an artifact',
     access: 'artifacts:read',
+    recorded: { action: 'artifact.read', object: ({ runId, artifactId }) => `run:${runId}/${artifactId}` },
     responses: { 200: { description: 'The artifact', schema: ArtifactAnswer } },
     refusals: ['not_found'],
     async handle({ caller, params }) {

@@ -12,6 +12,7 @@ export const debugBundleRoutes = (edge: Edge): Route[] => [
     operation: 'getDebugBundle',
     summary: `How a run went, without its content; at most ${MAX_BUNDLE_BYTES} bytes`,
     access: 'runs:read',
+    recorded: { action: 'run.export', object: ({ runId }) => `run:${runId}` },
     query: DebugBundleQuery,
     responses: { 200: { description: 'The bundle', schema: DebugBundle } },
     refusals: ['validation_error', 'not_found', 'run_expired'],

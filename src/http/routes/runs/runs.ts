@@ -1,7 +1,6 @@
 import { refuse } from '../../../core/problem.js'
 import type { RunStarted } from '../../../core/run/events.js'
-import { JUDGE_WORKFLOW } from '../../../core/workflow/nodes/judge.js'
-import { VERIFIER_WORKFLOW } from '../../../core/workflow/nodes/verify.js'
+import { HOST_WORKFLOW_IDS } from '../../../core/workflow/host-workflow-ids.js'
 import type { RunRow } from '../../../engine/ports/run-index.js'
 import { renderRow, renderSnapshot } from '../../../wire/render.js'
 import { ListRunsAnswer, ListRunsQuery, RunSnapshot } from '../../../wire/run.js'
@@ -16,8 +15,6 @@ import { longJson } from '../../streaming/long-answer.js'
 import { createRun } from './create-run.js'
 
 export const runRoutes = (edge: Edge): Route[] => [createRun(edge), listRuns(edge), getRun(edge)]
-
-const HOST_WORKFLOWS: readonly string[] = [VERIFIER_WORKFLOW, JUDGE_WORKFLOW]
 
 const listRuns = (edge: Edge): Route =>
   route({
@@ -40,7 +37,7 @@ const listRuns = (edge: Edge): Route =>
       const rows = await edge.engine.list({
         ...filters,
         // The host's own runs are no work of the tenant's; whoever wants them says so.
-        ...(host === 'true' || filters.workflowId !== undefined ? undefined : { except: HOST_WORKFLOWS }),
+        ...(host === 'true' || filters.workflowId !== undefined ? undefined : { except: HOST_WORKFLOW_IDS }),
         ...(before === undefined ? undefined : { before }),
         tenant: caller.tenant,
         limit: limit + 1,

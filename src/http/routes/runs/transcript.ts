@@ -17,6 +17,7 @@ export const transcriptRoutes = (edge: Edge): Route[] => [
     summary:
       'What the agents of a run were told and have said, what their tools returned, and what it cost; verifiers and what is before a gate need artifacts:read as well',
     access: 'transcripts:read',
+    recorded: { action: 'transcript.read', object: ({ runId }) => `run:${runId}` },
     query: TranscriptQuery,
     responses: { 200: { description: 'Entry by entry, in the order of the log', schema: TranscriptAnswer } },
     refusals: ['not_found', 'run_expired', 'validation_error', 'forbidden'],

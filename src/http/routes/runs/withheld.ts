@@ -16,6 +16,7 @@ export const withheldRoutes = (edge: Edge): Route[] => [
     summary:
       'What the log of a run keeps from its readers: what is before a gate, what verifiers were given and said, feedback',
     access: 'artifacts:read',
+    recorded: { action: 'withheld.read', object: ({ runId }) => `run:${runId}` },
     query: WithheldQuery,
     responses: { 200: { description: 'The fields as they are, event by event', schema: WithheldAnswer } },
     refusals: ['not_found', 'run_expired', 'validation_error'],

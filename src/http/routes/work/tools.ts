@@ -49,6 +49,7 @@ const listServers = (edge: Edge): Route =>
     summary: 'MCP servers: whether they can be used, and the end of what they wrote to stderr',
     access: 'transcripts:read',
     alsoNeeds: 'tenants:manage',
+    recorded: { action: 'tool-servers.read', object: () => '-' },
     responses: { 200: { description: 'The servers, by name', schema: ListToolServersAnswer } },
     refusals: [],
     async handle({ reply }) {

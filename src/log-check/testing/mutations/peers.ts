@@ -20,6 +20,8 @@ const ofPeer = ({ event }: Spot): boolean =>
   String(event.payload.workerId ?? event.payload.childWorkflowId).startsWith('peer:')
 const isOverPeers = ({ event }: Spot): boolean =>
   event.type === 'agent.verified' && String(event.payload.target).startsWith('peer:')
+const RECEIPT = 'assay.peer.receipt'
+const isEvidence = ({ event }: Spot): boolean => event.payload.evidence === true
 const began = (run: Spot['run']): DraftEvent | undefined =>
   run.events.find(({ payload }) => payload.phase === 'dispatch.began')
 const silence = ['assay.peer.silent', 'assay.peer.heard', 'assay.peer.lost'] as const
@@ -132,6 +134,25 @@ export const PEER_MUTATIONS: readonly Mutation[] = [
     'workerId',
     'peer:beta/other',
   ),
+  mutation('L21y', 'a receipt that is told twice', ofType(RECEIPT), ({ run, event, at }) => {
+    repeat(run, event, at + 1)
+  }),
+  uncaused('L21y', 'a receipt of no result', ofType(RECEIPT)),
+  setsField('L21y', 'a receipt of another run', ofType(RECEIPT), 'childRunId', 'peer:beta/other'),
+  setsField('L21y', 'a receipt of another worker', ofType(RECEIPT), 'workerId', 'peer:beta/other'),
+  setsField('L21y', 'a receipt of another peer', ofType(RECEIPT), 'peer', 'gamma'),
+  changed('L21y', 'evidence of nothing', ofType(RECEIPT), ({ payload }) => {
+    delete payload.why
+    delete payload.keyId
+    payload.evidence = true
+  }),
+  changed('L21y', 'no evidence, and nobody says why', ofType(RECEIPT), ({ payload }) => {
+    payload.evidence = false
+    delete payload.why
+  }),
+  changed('L21y', 'more that has passed than was judged', all(ofType(RECEIPT), isEvidence), ({ payload }) => {
+    payload.passes = Number(payload.attempts) + 1
+  }),
   runMutation(
     'L21p',
     'a node that completes with a peer at work',

@@ -117,3 +117,15 @@ SELECT {key} FROM assay.api_keys ORDER BY key_id
 
 -- name: findKey
 SELECT {key} FROM assay.api_keys WHERE hash = $1
+
+-- name: appendTrail
+INSERT INTO assay.trail (tenant, seq, at, principal, credential, action, object, outcome, previous, hash)
+SELECT $1::text, $2::bigint, $3::bigint, $4::text, $5::text, $6::text, $7::text, $8::text, $9::text, $10::text
+ WHERE $2::bigint = 1 + coalesce((SELECT max(seq) FROM assay.trail WHERE tenant = $1::text), 0)
+   AND $9::text = coalesce((SELECT hash FROM assay.trail WHERE tenant = $1::text AND seq = $2::bigint - 1), '')
+ON CONFLICT DO NOTHING
+RETURNING seq
+
+-- name: readTrail
+SELECT tenant, seq, at, principal, credential, action, object, outcome, previous, hash FROM assay.trail
+ WHERE tenant = $1 AND seq < $2 ORDER BY seq DESC LIMIT $3

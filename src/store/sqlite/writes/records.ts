@@ -1,4 +1,5 @@
 import type { ApiKey } from '../../../engine/ports/keys.js'
+import type { TrailRecord } from '../../../engine/ports/audit.js'
 import type { WorkflowRecord } from '../../../engine/ports/workflows.js'
 import type { Connection } from '../connection.js'
 import { SQL } from '../statements.js'
@@ -23,4 +24,13 @@ export function putKey(db: Connection, key: ApiKey): void {
     key.revokedAt,
     JSON.stringify(key.madeBy),
   )
+}
+
+/** False when it is not the next one any more (S17). */
+export function appendTrail(db: Connection, record: TrailRecord): boolean {
+  const { tenant, seq, at, principal, credential, action, object, outcome, previous, hash } = record
+  const last = db.get(SQL.trail.last, tenant)
+  if (seq !== Number(last?.seq ?? 0) + 1 || previous !== (last?.hash ?? '')) return false
+  db.run(SQL.trail.add, tenant, seq, at, principal, credential, action, object, outcome, previous, hash)
+  return true
 }

@@ -3,6 +3,7 @@ import type { Store } from '../../../../src/engine/ports/store.js'
 import { TenantErased } from '../../../../src/engine/ports/tenants.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
+import { trailRecord } from './trail.js'
 import { gatedPoint, gatedRun, judged, merge, staged } from '../gate-fixtures.js'
 
 const LEASE = { now: f.T0, leaseMs: 1_000 }
@@ -52,6 +53,20 @@ export function erasureContract(open: () => Promise<Opened>): void {
     expect(await store.readErasure(tenant)).toBeUndefined()
     expect((await store.listKeys()).some(key => key.tenant === tenant)).toBe(true)
     expect(await store.nextToErase(tenant)).toBeUndefined()
+  })
+
+  it('S17 S14 the trail goes with all of an erased tenant, which gets no new one', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const { tenant } = await tenantWithRun(store, hostId)
+    expect(await store.appendTrail(trailRecord(tenant, 1))).toBe(true)
+    await store.eraseTenants([f.mark(tenant)])
+    await expect(store.appendTrail(trailRecord(tenant, 2))).rejects.toThrow(TenantErased)
+    expect(await store.readTrail(tenant, { limit: 10 })).toHaveLength(1)
+    expect(await claim(store, hostId, tenant)).toBe(true)
+    expect(await eraseContent(store, hostId, tenant)).toBe('done')
+    expect(await store.readTrail(tenant, { limit: 10 })).toEqual([])
+    await expect(store.appendTrail(trailRecord(tenant, 1))).rejects.toThrow(TenantErased)
   })
 
   it('S14 destroys the keys at once, and stores nothing more of the tenant', async () => {

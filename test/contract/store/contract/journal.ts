@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { forkScope, runScope } from '../../../../src/core/journal/place.js'
 import { MissingContent } from '../../../../src/engine/ports/event-log.js'
-import { agentWorkflow } from '../../../../src/engine/runtime/agent-workflow.js'
+import { agentWorkflow } from '../../../../src/engine/plans/agent-workflow.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
 import { harvest, judged, merge, staged } from '../gate-fixtures.js'

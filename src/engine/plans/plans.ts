@@ -19,6 +19,9 @@ const KEPT_PLANS = 500
 /** No workflow can be called so; what is kept under it belongs to its tenant, and goes with it. */
 const NAMELESS = '~'
 
+/** What a tenant's new definitions may not ask for, though the host could do it. */
+export type OffFor = (tenant: string) => ReadonlySet<string>
+
 /** Compiled workflows: by name for new runs, by digest for runs under way. Both are caches of the store. */
 export class Plans {
   readonly #byDigest = new Lru<Plan>(KEPT_PLANS)
@@ -34,7 +37,7 @@ export class Plans {
     private readonly store: Store,
     private readonly clock: Clock,
     private readonly schemas: SchemaChecker,
-    private readonly workshop: Workshop,
+    private readonly workshop: Workshop & { readonly offFor?: OffFor | undefined },
     /** Checks the shape of what is about to be a definition. */
     private readonly shape: (value: unknown) => Refusal | undefined,
     private readonly isAgent: (agentId: string) => boolean = () => false,
@@ -110,13 +113,13 @@ export class Plans {
     return this.#compiled(digest, definition)
   }
 
-  /** Everything that is checked before a definition is accepted. */
+  /** Everything that is checked before a definition is accepted. Without a tenant it is the project's. */
   async check(value: unknown, tenant: string | null): Promise<{ plan: Plan; text: string } | Refusal> {
     const misshapen = this.shape(value)
     if (misshapen) return misshapen
     const definition = value as WorkflowDefinition
     const text = JSON.stringify(definition)
-    const plan = compile(definition, sha256(text), this.workshop)
+    const plan = compile(definition, sha256(text), this.#registering(tenant))
     if (!isPlan(plan)) return plan
     for (const [field, schema] of schemasOf(definition)) {
       const problem = await this.schemas.inspect(schema, tenant)
@@ -146,6 +149,11 @@ export class Plans {
   /** Those that have a name, which others can be looked up by. */
   async list(tenant: string): Promise<WorkflowRecord[]> {
     return (await this.store.listWorkflows(tenant)).filter(({ workflowId }) => !workflowId.startsWith(NAMELESS))
+  }
+
+  #registering(tenant: string | null): Workshop {
+    const switchedOff = this.workshop.offFor?.(tenant ?? '')
+    return { ...this.workshop, ...(switchedOff && { switchedOff }), ...(tenant === null && { ofProject: true }) }
   }
 
   #compiled(digest: string, text: string): Plan {

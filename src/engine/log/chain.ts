@@ -9,7 +9,7 @@ import type { StoredEvent } from '../ports/event-log.js'
  *  1. A link covers the fixed fields of its event, and a digest of each part of its content (payload, secret, input). It
  *     covers nothing else: a field that is stored later changes no hash that exists. A cause on another host, which has no
  *     sequence here, stands in the place of the cause, behind a mark that no sequence has.
- *  2. A digest is salted with the event's own salt. EventContent and salt can be erased together; the digests that are kept
+ *  2. A digest is salted with the event's own salt. Content and salt can be erased together; the digests that are kept
  *     in their place go on proving the chain, and nobody can guess from them what was erased.
  *  3. A hash names the form of its link. The older form, without salt, has no name.
  *  4. What is hashed is separated by NUL, which no stored text holds (S11): nothing can move from one field to the next.

@@ -39,7 +39,7 @@ export function encodeAll(events: readonly Encodable[], head: string, ids: Pick<
   })
 }
 
-/** … and parsed only when a cold run is folded. */
+/** … and parsed when a cold run is folded, or when somebody needs a fact of one event. */
 export const decode = (runId: string, row: StoredEvent): Recorded =>
   upcast({
     runId,

@@ -5,7 +5,7 @@ import type { NewDelivery } from '../ports/deliveries.js'
 import type { CommitResult, StreamAppend } from '../ports/event-log.js'
 import type { RememberedResponse } from '../ports/remembered-responses.js'
 import type { Store } from '../ports/store.js'
-import type { HostLease } from '../runtime/host-lease.js'
+import type { HostLease } from './host-lease.js'
 
 /** One log in a commit: what is appended to it, and what is believed once that is durable. */
 export type CommitPart = {

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { WorkflowDefinition } from '../../core/workflow/definition.js'
+import { HOST_WORKFLOW_IDS } from '../../core/workflow/host-workflow-ids.js'
 import { agentsDouble } from '../../testing/agents.js'
 import { engineRig } from '../../testing/engine-rig.js'
 import { AGENT } from '../../testing/invocations.js'
 import { sketch } from '../../testing/workflow.js'
 import { agentWorkflow, RESERVED } from './agent-workflow.js'
-import { HOST_WORKFLOW_IDS } from './host-workflows.js'
+import { hostWorkflow } from './host-workflows.js'
 
 const MINE = { mine: 'core.noop' }
 
@@ -42,6 +43,11 @@ describe('the workflow that is one agent', () => {
         await engine.checkWorkflow(tenant, definition),
       ])
         expect(answer).toMatchObject({ ok: false, refusal: { code: 'validation_error', details: { field: 'id' } } })
+  })
+
+  it('the host has a workflow for each of its ids: judges of goals, too, are no work of a tenant', () => {
+    expect(HOST_WORKFLOW_IDS).toEqual(['assay-verifier', 'assay-judge', 'assay-goal-judge'])
+    for (const id of HOST_WORKFLOW_IDS) expect(hostWorkflow(id)?.id).toBe(id)
   })
 
   it('has a name of its own for each agent, also where they differ only in dots, dashes or case', () => {

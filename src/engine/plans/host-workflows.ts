@@ -29,7 +29,5 @@ const HOST_WORKFLOWS: { readonly [id: string]: WorkflowDefinition } = {
   [GOAL_JUDGE_WORKFLOW]: single(GOAL_JUDGE_WORKFLOW, GOAL_JUDGE_NODE, judgeNode.typeId, { config: { goal: true } }),
 }
 
-export const HOST_WORKFLOW_IDS: readonly string[] = Object.keys(HOST_WORKFLOWS)
-
 export const hostWorkflow = (id: string): WorkflowDefinition | undefined =>
   Object.hasOwn(HOST_WORKFLOWS, id) ? HOST_WORKFLOWS[id] : undefined
