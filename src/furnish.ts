@@ -12,6 +12,8 @@ import { workOf } from './core/goal/goal-document.js'
 import { SPACES, type Space } from './core/journal/place.js'
 import type { OwnEffect } from './core/workflow/own-effects.js'
 import type { GoalSettings } from './engine/goals/deps.js'
+import type { CommitmentAdmin } from './engine/api.js'
+import { createCommitments } from './engine/commitments/commitments.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
@@ -21,6 +23,7 @@ import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
 import type { Performer, StepActor } from './engine/ports/performer.js'
+import type { Predicates } from './engine/ports/verification.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
 import type { Engine } from './engine/runtime/engine.js'
 import type { Ground, Opened, Unbounded } from './ground.js'
@@ -68,6 +71,29 @@ export const goalSettings = ({ goals, quotas, scheduling }: Config, { secrets }:
   horizonMs: scheduling.horizonDays * 86_400_000,
   redact: secrets.redact,
 })
+
+/** Commitments of a tenant, whose entries are kept as runs keep theirs. */
+export const commitmentsFor = (
+  config: Config,
+  { store, clock, ids, secrets, longTexts }: Ground,
+  engine: Engine,
+  { vault, predicates }: { readonly vault: Vault; readonly predicates: Predicates },
+): CommitmentAdmin =>
+  createCommitments(engine.ground, {
+    store,
+    clock,
+    ids,
+    vault,
+    predicates,
+    longTexts,
+    redact: secrets.redact,
+    quotas: config.quotas,
+    settings: {
+      horizonMs: config.scheduling.horizonDays * 86_400_000,
+      maxEntryBytes: config.memory.maxEntryBytes,
+      fullText: config.memory.fullText,
+    },
+  })
 
 export async function furnishAgents(
   config: Config,

@@ -27,6 +27,7 @@ import { Engine } from './engine/runtime/engine.js'
 import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
+  commitmentsFor,
   configuredKey,
   conformancePerformers,
   deskSettings,
@@ -184,6 +185,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     settings,
   }
   const goals = createGoals(engine.ground, goalGround)
+  const commitments = commitmentsFor(config, ground, engine, { vault: tenantVault, predicates })
   await assertSafeKeys(config, store)
   const key = await ensureSigningKey(config.data)
   const configured = await configuredKey(config, clock)
@@ -204,6 +206,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   const app = createApp({
     engine,
     goals,
+    commitments,
     readProbes: goalProbes('api'),
     ...edge,
     ...journal,

@@ -2,6 +2,7 @@ import type { Verdicts } from '../calibration/verdicts.js'
 import type { ReadProbes } from '../core/goal/goal-document.js'
 import type {
   AuditAdmin,
+  CommitmentAdmin,
   GoalAdmin,
   ReceiptAdmin,
   RunEngine,
@@ -32,6 +33,7 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 export type AppDeps = {
   readonly engine: RunEngine
   readonly goals: GoalAdmin
+  readonly commitments: CommitmentAdmin
   /** Probes by which the host judges goals, as a key may have them. */
   readonly readProbes: ReadProbes
   readonly keys: KeyStore

@@ -10,6 +10,7 @@ import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import type { GoalSettings } from '../../src/engine/goals/deps.js'
+import { createCommitments } from '../../src/engine/commitments/commitments.js'
 import { createGoals } from '../../src/engine/goals/goals.js'
 import { createMemoryDesk } from '../../src/engine/journal/memory-desk.js'
 import { createRunDesk } from '../../src/engine/journal/run-desk.js'
@@ -175,9 +176,16 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     filesLeft: noFiles,
     settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
   })
+  const commitments = createCommitments(real.ground, {
+    ...parts,
+    predicates: predicatesDouble(),
+    quotas: config.quotas,
+    settings: { horizonMs: 366 * 86_400_000, maxEntryBytes: 65_536, fullText: config.memory.fullText },
+  })
   const deps = {
     engine,
     goals,
+    commitments,
     readProbes: goalProbes('api'),
     keys: store,
     responses: store,

@@ -171,7 +171,7 @@ describe('a commitment whose hosts die', () => {
       const mortal = await new MortalHost(rig).boot(agents)
       const commitments = commitmentsOn(rig, mortal.engine, { store: mortal.store })
       mortal.engine
-        .putWorkflow('t1', { ...(await import('../../testing/workflow.js')).sketch(REMIND) })
+        .putWorkflow('t1', sketch(REMIND))
         .catch(() => undefined)
       await settled()
       return { mortal, commitments }
