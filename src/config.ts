@@ -41,6 +41,8 @@ export type Config = {
   readonly apiKey: string | undefined
   /** Secrets of the links that answer interrupts, newest first; from the data folder when there are none. */
   readonly tokenSecrets: readonly string[]
+  /** Gates that the project is meant to have no more. */
+  readonly retired: readonly string[]
   /** Mounts the conformance seams and fixtures. Never for production. */
   readonly conformance: boolean
   /** Absolute path of a folder of conformance workflows; only in conformance mode. */
@@ -284,6 +286,7 @@ function build(
     project,
     apiKey: get('apiKey'),
     tokenSecrets: listed(settings, 'tokenSecrets'),
+    retired: get('retired'),
     conformance: get('conformance'),
     fixtures: folder(settings.get('fixtures')),
     // Only one live host holds a data folder, so machine and folder name it, and name it again after a restart.

@@ -232,7 +232,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
 function projectOf(config: Config, engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log) {
   const register = async () => {
     if (config.project === undefined) return
-    const problems = await registerProject(config.project, registrarOf(engine, standards, house, log))
+    const problems = await registerProject(config.project, registrarOf(config, engine, standards, house, log))
     if (problems.length > 0) throw new ConfigError(problems)
   }
   const reload = createReload(config, async () => {
@@ -327,13 +327,19 @@ const runLimits = ({ limits, orchestrator, budget }: Config): EngineOptions['lim
 const NEVER = new AbortController().signal
 
 /** What a project is registered with; agents of packs are not its own. */
-const registrarOf = (engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log): Registrar => ({
+const registrarOf = (
+  { retired }: Config,
+  engine: Engine,
+  standards: StandardsRegistry,
+  house: AgentHouse,
+  log: Log,
+): Registrar => ({
   engine,
   agents: house.catalog
     .list()
     .filter(({ packName }) => packName.startsWith('local.'))
     .map(({ manifest: { agentId, toolAllowlist = [] } }) => ({ agentId, toolAllowlist })),
   toolsLacking: toolIds => house.tools.lacking(toolIds, NEVER),
-  share: found => standards.share(found),
+  share: found => standards.share(found, retired),
   log,
 })

@@ -48,6 +48,11 @@ export const PROBLEMS = {
   schedule_busy: { status: 409, retryable: true, title: 'The schedule has a run under way, and never two at once' },
   engine_version_mismatch: { status: 409, retryable: false, title: 'The run was written by a newer engine' },
   standard_shared: { status: 409, retryable: false, title: 'It comes with the project and is changed there' },
+  gate_removed: {
+    status: 409,
+    retryable: false,
+    title: 'The project no longer has a gate of the workflow, and does not say that this is meant',
+  },
   standard_in_use: { status: 409, retryable: false, title: 'A gate still refers to it' },
   tenant_in_use: { status: 409, retryable: true, title: 'The tenant still has runs, or a key that is configured' },
   workspace_conflict: { status: 409, retryable: false, title: 'The file has another version than If-Match asks for' },
@@ -170,6 +175,7 @@ export const FAILURES = {
   envelope_truncation_unrecoverable: 'The answer of the model was cut off, however much room it got',
   budget_exhausted: 'The next step could cross a ceiling of the budget',
   budget_model_denied: 'The budget does not let the run call this model',
+  gate_removed: 'The project no longer has a gate of the workflow, and does not say that this is meant',
   gate_unbound: 'A gate of the workflow no longer fits it, so its run would go unchecked',
   run_quarantined: 'The run took its host down again and again, or would have merged what no gate has passed',
 } as const

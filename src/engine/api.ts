@@ -249,8 +249,8 @@ export interface GoalAdmin {
   ): Promise<Answer<BegunByHand> | undefined>
   /** A run that names the goal: its iteration is reserved in the commit that begins it, or it is refused. */
   contribute(goalId: string, request: CreateRun, response?: MakeResponse): Promise<Answer<InspectedRun>>
-  /** The runs that it has reserved iterations for, oldest first; none of a goal that is not there. */
-  contributing(tenant: string, goalId: string): Promise<readonly string[]>
+  /** The runs that it has reserved iterations for and that the query is for, newest first; none of a goal that is not there. */
+  runsOf(goalId: string, query: RunQuery & { readonly tenant: string }): Promise<RunRow[]>
   /** Its log, like that of a run (`RunEngine`). */
   readonly readEvents: RunEngine['readEvents']
   readonly follow: RunEngine['follow']

@@ -19,6 +19,7 @@ import { LOWEST_FLOOR } from '../core/supervisor/decision.js'
 import { MIN_RETENTION_DAYS } from '../retention/rules.js'
 import { ModelNameText } from './model-name.js'
 import { PeerHostsSchema } from './peer-settings.js'
+import { RetiredGates } from './retired-gates.js'
 
 /** A setting that a flag, a variable and (unless `inFile` says no) the configuration file can give. */
 export type Setting = {
@@ -175,6 +176,7 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   ),
   dataKey: of(dataKey, { ...NOT_IN_FILE, otherwise: 'made on first start, in `<data>/data.key`' }),
   watch: of(flag('take up changes of `agents/`, `prompts/` and `packs/` while serving')),
+  retired: of(RetiredGates),
   conformance: of(flag('allow the node types that only conformance tests use; never in production')),
   fixtures: of(
     folder(
@@ -371,6 +373,7 @@ const FLAGS: { readonly [word: string]: boolean } = {
 export function valueOfText({ type }: Shape, text: string): Json {
   if (type === 'integer' || type === 'number') return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
   if (type === 'boolean') return FLAGS[text.toLowerCase()] ?? text
+  if (type === 'array') return /^\s*\[/.test(text) ? (parsed(text) ?? text) : text.split(',')
   if (type === 'object') return /^\s*[[{]/.test(text) ? (parsed(text) ?? text) : (pairs(text) ?? text)
   return text
 }

@@ -11,9 +11,9 @@ export function onceLoaded(standards: Standards): Standards & { readonly loaded:
     open = resolve
   })
   return {
-    async gatesFor(tenant, workflowId) {
+    async gatesFor(tenant, workflowId, of) {
       await opening
-      return standards.gatesFor(tenant, workflowId)
+      return standards.gatesFor(tenant, workflowId, of)
     },
     knownFor: (tenant, workflowId) => (isLoaded ? standards.knownFor(tenant, workflowId) : undefined),
     async gate(tenant, gateId) {

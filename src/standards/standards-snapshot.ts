@@ -15,6 +15,8 @@ export type StandardsSnapshot = {
   /** Gates of a workflow, by id. */
   readonly gatesOf: (workflowId: string) => readonly Gate[]
   readonly gates: readonly Gate[]
+  /** The project had it and has it no more, and nobody has said that this is meant: it is kept as it was last. */
+  readonly isRemoved: (gateId: string) => boolean
   /** The gate with all it refers to; what of that is not there, where something is missing. */
   readonly bind: (gateId: string) => BoundGate | { readonly missing: readonly string[] } | undefined
 }
@@ -28,7 +30,8 @@ export function standardsSnapshot(standards: readonly Standard[]): StandardsSnap
   const of = <T>(kind: StandardKind): ReadonlyMap<string, T> =>
     new Map(all(kind).map(standard => [standard.id, documentOf<T>(standard)]))
   const find: StandardsSnapshot['find'] = (kind, id) => held.get(nameOf(kind, id))
-  const gates = of<Gate>('gate')
+  const kept = of<KeptGate>('gate')
+  const gates = new Map([...kept].map(([id, { removed: _removed, ...gate }]) => [id, gate as Gate]))
   const intents = of<Intent>('intent')
   const knowledge = of<Knowledge>('knowledge')
   const bound = new Map<string, ReturnType<StandardsSnapshot['bind']>>()
@@ -52,6 +55,7 @@ export function standardsSnapshot(standards: readonly Standard[]): StandardsSnap
     find,
     all,
     gates: [...gates.values()],
+    isRemoved: gateId => kept.get(gateId)?.removed === true,
     gatesOf: workflowId => [...gates.values()].filter(gate => homeOf(gate.position.workflow_id) === homeOf(workflowId)),
     bind(gateId) {
       if (!bound.has(gateId)) bound.set(gateId, bind(gateId))
@@ -59,6 +63,9 @@ export function standardsSnapshot(standards: readonly Standard[]): StandardsSnap
     },
   }
 }
+
+/** A gate as it is stored. */
+export type KeptGate = Gate & { readonly removed?: true }
 
 /** All knowledge that a gate refers to, as what verifiers know or as a source, each once. */
 export const knowledgeOf = ({ knowledge_refs, context }: Gate): string[] => [

@@ -453,9 +453,43 @@ describe('what a project shares', () => {
   test('is there in any order of files, and goes with its file', async () => {
     expect(await standards.share(documents)).toEqual([])
     expect(await bound('acme')).toHaveLength(1)
-    expect(await standards.share([documents[1]])).toEqual([])
+    expect(await standards.share([documents[1]], ['report-gate'])).toEqual([])
     expect(await bound('acme')).toEqual([])
     expect((await standards.list('acme', 'intent')).map(({ id }) => id)).toEqual(['true-reports'])
+  })
+
+  test('a gate whose file is gone keeps its workflow from starting, until it is said that this is meant', async () => {
+    await standards.share(documents)
+    const [before] = await bound('acme')
+    expect(await standards.share([])).toEqual([])
+    const refused = {
+      code: 'gate_removed',
+      message: expect.stringMatching(/gate "report-gate" on "newsroom".*retired: \[report-gate\] into assay\.config/),
+      details: { gateId: 'report-gate' },
+    }
+    expect(await standards.gatesFor('acme', 'newsroom')).toMatchObject(refused)
+    // Again, and on another host: nothing but the line in the configuration changes it.
+    expect(await standards.share([])).toEqual([])
+    await clock.advance(1_000)
+    expect(await other.gatesFor('acme', 'newsroom')).toMatchObject(refused)
+    expect(await standards.gatesFor('acme', 'elsewhere')).toEqual([])
+    // Children of runs that are under way are held to it as it was, with all that it refers to.
+    expect(await standards.gatesFor('acme', 'newsroom', 'child')).toEqual([{ ...before, version: 2 }])
+    expect(standards.knownFor('acme', 'newsroom')).toEqual([{ ...before, version: 2 }])
+    expect(await standards.share([], ['report-gate'])).toEqual([])
+    expect(await standards.gatesFor('acme', 'newsroom')).toEqual([])
+    expect(await standards.list('acme', 'intent')).toEqual([])
+  })
+
+  test('a gate whose file is back holds again; one that is there and retired is a mistake', async () => {
+    await standards.share(documents)
+    await standards.share([])
+    expect(await standards.share(documents)).toEqual([])
+    expect(await bound('acme')).toHaveLength(1)
+    expect(await standards.share(documents, ['report-gate'])).toEqual([
+      'assay.config: retired names the gate "report-gate", which is there; remove it from there, or its file',
+    ])
+    expect(await bound('acme')).toHaveLength(1)
   })
 
   test('is left as it was where something is wrong; each problem names its file', async () => {

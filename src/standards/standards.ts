@@ -17,7 +17,7 @@ import type { ReturnSchemas } from './output-paths.js'
 import { positionProblems } from './position.js'
 import { eachOf, inUse, invalid, shared, unknown } from './refusals.js'
 import { createStandardsCache } from './standards-cache.js'
-import { knowledgeOf, type StandardsSnapshot } from './standards-snapshot.js'
+import { type KeptGate, knowledgeOf, type StandardsSnapshot } from './standards-snapshot.js'
 
 export type StandardsDeps = {
   readonly store: Pick<Store, 'putStandard' | 'deleteStandard' | 'listStandards'>
@@ -42,8 +42,11 @@ export type StandardsRegistry = Standards &
       document: Json,
       origin?: Origin,
     ): Promise<Answer<{ readonly standard: Standard; readonly changed: boolean }>>
-    /** Makes these the shared ones, or tells what keeps them from it: then nothing is removed. */
-    share(documents: readonly SharedDocument[]): Promise<readonly string[]>
+    /**
+     * Makes these the shared ones, or tells what keeps them from it: then nothing is removed. A gate that is not among them any
+     * more keeps its workflow from starting until it is among the `retired`.
+     */
+    share(documents: readonly SharedDocument[], retired?: readonly string[]): Promise<readonly string[]>
   }
 
 export type SharedDocument = { readonly file: string; readonly kind: StandardKind; readonly document: Json }
@@ -104,7 +107,7 @@ const shareIn =
     cache: Cache,
     register: StandardsRegistry['register'],
   ): StandardsRegistry['share'] =>
-  async documents => {
+  async (documents, retired = []) => {
     const problems: string[] = []
     const kept = new Set<string>()
     for (const { file, kind, document } of ORDER.flatMap(kind => inOrder(documents.filter(one => one.kind === kind)))) {
@@ -112,14 +115,37 @@ const shareIn =
       if (answer.ok) kept.add(`${kind}/${answer.value.standard.id}`)
       else if ('refusal' in answer) problems.push(...eachOf(answer.refusal).map(problem => `${file}: ${problem}`))
     }
+    for (const id of retired.filter(id => kept.has(`gate/${id}`)))
+      problems.push(
+        `assay.config: retired names the gate ${JSON.stringify(id)}, which is there; remove it from there, or its file`,
+      )
     if (problems.length > 0) return problems
     const shelf = await cache.now(NOBODY)
+    const isGone = (kind: StandardKind, id: string) => !kept.has(`${kind}/${id}`)
+    const removed = shelf.gates.filter(({ gate_id }) => isGone('gate', gate_id) && !retired.includes(gate_id))
+    for (const gate of removed) await markRemoved({ store, clock }, gate)
+    for (const gate of removed) keepAll(gate, kept)
     for (const kind of ORDER.toReversed())
       for (const { id } of shelf.all(kind))
-        if (!kept.has(`${kind}/${id}`)) await store.deleteStandard({ tenant: null, kind, id, now: clock.now() })
+        if (isGone(kind, id)) await store.deleteStandard({ tenant: null, kind, id, now: clock.now() })
     cache.forget(null)
     return []
   }
+
+/** What it was goes on to hold for the children of runs that are under way; nothing new is started under it. */
+async function markRemoved({ store, clock }: Pick<StandardsDeps, 'store' | 'clock'>, gate: Gate): Promise<void> {
+  const kept: KeptGate = { ...gate, removed: true }
+  const body = JSON.stringify(kept)
+  const name = { tenant: null, kind: 'gate', id: gate.gate_id } as const
+  await store.putStandard({ ...name, hash: sha256(body), body, updatedAt: clock.now() })
+}
+
+/** With all that it refers to. */
+function keepAll(gate: Gate, kept: Set<string>): void {
+  kept.add(`gate/${gate.gate_id}`)
+  for (const id of gate.intent_refs) kept.add(`intent/${id}`)
+  for (const id of knowledgeOf(gate)) kept.add(`knowledge/${id}`)
+}
 
 const removeFrom =
   ({ store, clock }: StandardsDeps, cache: Cache): StandardsRegistry['remove'] =>
@@ -137,9 +163,12 @@ const removeFrom =
 
 /** What the engine asks when a run starts. */
 const gatesIn = ({ plans }: StandardsDeps, cache: Cache): Standards => ({
-  async gatesFor(tenant, workflowId) {
+  async gatesFor(tenant, workflowId, of) {
     const shelf = await cache.lately(tenant)
-    if (shelf.gatesOf(workflowId).length === 0) return []
+    const gates = shelf.gatesOf(workflowId)
+    if (gates.length === 0) return []
+    const removed = of === 'child' ? undefined : gates.find(({ gate_id }) => shelf.isRemoved(gate_id))
+    if (removed) return gateRemoved(removed)
     return boundAll(shelf, workflowId, await plans().named(tenant, workflowId))
   },
 
@@ -156,6 +185,11 @@ const gatesIn = ({ plans }: StandardsDeps, cache: Cache): Standards => ({
     return bound !== undefined && 'hash' in bound ? bound : undefined
   },
 })
+
+function gateRemoved({ gate_id, position }: Gate): Failure {
+  const message = `the project had the gate ${JSON.stringify(gate_id)} on ${JSON.stringify(position.workflow_id)} and has it no more: put its file back, or, if its work is to go unchecked, write retired: [${gate_id}] into assay.config.yaml and start the host again`
+  return failure('gate_removed', message, { retryable: false, details: { gateId: gate_id } })
+}
 
 function boundAll(
   shelf: StandardsSnapshot,

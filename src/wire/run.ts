@@ -191,6 +191,7 @@ export const ListRunsQuery = Type.Object({
   workflowId: Type.Optional(WorkflowId),
   tag: Type.Optional(Tag),
   parentRunId: Type.Optional(RunId),
+  goalId: Type.Optional(Type.String({ pattern: ID_PATTERNS.goalId, description: 'Contributing runs of this goal' })),
   host: Type.Optional(
     OneOf(['true', 'false'], {
       description: 'true lists the runs of the host’s own workflows too; one that workflowId names is listed anyway',

@@ -14,6 +14,11 @@ export const StandardAnswer = Type.Object({
   version: Type.Integer({ minimum: 1, description: 'Rises when the document changes' }),
   hash: Type.String({ description: 'SHA-256 of the document, complete' }),
   shared: Type.Boolean({ description: 'Comes with the project and belongs to every tenant' }),
+  removed: Type.Optional(
+    Type.Literal(true, {
+      description: 'A gate whose file is gone, and whose workflow does not start until `retired` names it',
+    }),
+  ),
   updatedAt: Timestamp,
 })
 export type StandardAnswer = Static<typeof StandardAnswer>

@@ -30,7 +30,7 @@ function addCollection(program: Command, { terminal }: Cli, { kind, folder }: St
         one.id,
         one.title,
         String(one.version),
-        one.shared ? 'project' : 'registered',
+        one.removed ? 'project, file is gone' : one.shared ? 'project' : 'registered',
         one.updatedAt,
       ])
       printTable(terminal, [kind.toUpperCase(), 'TITLE', 'VERSION', 'FROM', 'UPDATED'], rows)

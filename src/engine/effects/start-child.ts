@@ -8,7 +8,7 @@ export const performStartChild: PerformEffect<'start-child'> = async (context, {
   const plan = await context.plans.named(tenant, effect.workflowId)
   // R-DWS-33: a verifier's run has no gates; how good it is, its record shows. Without a plan nothing starts.
   const isGated = plan !== undefined && !effect.verifier
-  const gates = isGated ? await context.standards.gatesFor(tenant, plan.definition.id) : []
+  const gates = isGated ? await context.standards.gatesFor(tenant, plan.definition.id, 'child') : []
   await context.turns.room(tenant)
   // Meanwhile it may have been born in a commit of its parent's.
   if (signal.aborted) return undefined

@@ -9,7 +9,7 @@ import type { StreamGround } from '../standing/standing.js'
 
 /** What goals are made with. */
 export type GoalDeps = Pick<StreamGround, 'starter' | 'runs' | 'cache' | 'followers'> & {
-  readonly store: Pick<Store, 'readEvents' | 'listRuns'>
+  readonly store: Pick<Store, 'readEvents' | 'listRuns' | 'readRun'>
   readonly clock: Clock
   readonly ids: Ids
   readonly log: Log

@@ -16,6 +16,7 @@ import type {
   MakeResponse,
   NewGoal,
 } from '../api.js'
+import type { RunQuery, RunRow } from '../ports/run-index.js'
 import type { RememberedResponse } from '../ports/remembered-responses.js'
 import { nothingToFollow } from '../runtime/followers.js'
 import { inspectedRun, type PendingWrite } from '../runtime/run-writer.js'
@@ -203,8 +204,16 @@ class Goals implements GoalAdmin {
     return refuse('goal_not_active', message, { goalId, state: 'escalated', runId })
   }
 
-  async contributing(tenant: string, goalId: string): Promise<readonly string[]> {
-    return (await this.find(tenant, goalId))?.contributing ?? []
+  async runsOf(goalId: string, query: RunQuery & { readonly tenant: string }): Promise<RunRow[]> {
+    const goal = await this.find(query.tenant, goalId)
+    const rows: RunRow[] = []
+    for (const runId of goal?.contributing.toReversed() ?? []) {
+      if (rows.length >= query.limit) break
+      if (query.before !== undefined && runId >= query.before) continue
+      const row = await this.deps.store.readRun(query.tenant, runId)
+      if (row && isAskedFor(row, query)) rows.push(row)
+    }
+    return rows
   }
 
   async readEvents(...[tenant, goalId, ...range]: Parameters<GoalAdmin['readEvents']>) {
@@ -263,6 +272,15 @@ const unknownGoal = (goalId: string): Refusal =>
 
 const notBegun = (goalId: string): Refusal =>
   refuse('goal_busy', 'the goal has changed meanwhile, and no run was begun; try again', { goalId })
+
+const isAskedFor = (
+  { status, workflowId, parentRunId, tags }: RunRow,
+  { status: statuses, workflowId: workflow, parentRunId: parent, tag }: RunQuery,
+): boolean =>
+  (statuses === undefined || statuses.includes(status)) &&
+  (workflow === undefined || workflow === workflowId) &&
+  (parent === undefined || parent === parentRunId) &&
+  (tag === undefined || tags.includes(tag))
 
 /** R-GOAL-9: what is written of a goal is kept without secrets. */
 function keptOf<Texts extends Partial<Pick<NewGoal, 'objective' | 'continuation'>>>(

@@ -11,10 +11,11 @@ import type { TrackRecord } from '../../core/verification/voting/licence.js'
 export interface Standards {
   /**
    * The gates of a workflow as they are now, in the order of their ids. A gate that names a phase which the workflow no
-   * longer has is a failure: a run that would go unchecked does not start.
+   * longer has is a failure: a run that would go unchecked does not start. So is a gate that the project no longer has without
+   * saying that this is meant; but a child of a run that is under way is held to it as it was last.
    */
-  gatesFor(tenant: string, workflowId: string): Promise<readonly BoundGate[] | Failure>
-  /** The same without waiting; undefined when that was asked too long ago to rely on. */
+  gatesFor(tenant: string, workflowId: string, of?: 'child'): Promise<readonly BoundGate[] | Failure>
+  /** The same for a child, without waiting; undefined when that was asked too long ago to rely on. */
   knownFor(tenant: string, workflowId: string): readonly BoundGate[] | Failure | undefined
   /** The gate by its id, wherever it stands. */
   gate(tenant: string, gateId: string): Promise<BoundGate | undefined>

@@ -43,7 +43,8 @@ export async function beginningOf(
   const misfit = await configurableProblem(schemas, plan, request)
   if (misfit) return misfit
   const gates = await gatesFor(standards, request.tenant, plan.definition.id, request.inputs)
-  if ('code' in gates) return refuse('validation_error', gates.message)
+  if ('code' in gates)
+    return refuse(gates.code === 'gate_removed' ? 'gate_removed' : 'validation_error', gates.message, gates.details)
   const { inputs, ...withheld } = partedInputs(request, plan)
   const started = startedWith(request, plan, inputs, runId)
   const journal = await placesFor(store, spaces, { runId, plan, isGated: gates.length > 0 }, request)

@@ -1,10 +1,10 @@
-import type { InspectedRun } from '../../engine/api.js'
+import type { InspectedRun, RunEngine } from '../../engine/api.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
 import type { Edge } from '../deps.js'
 
 const PAGE = 500
 
-type LogReading = Pick<Edge, 'engine' | 'turns' | 'config'>
+type LogReading = Pick<Edge, 'turns' | 'config'> & { readonly engine: Pick<RunEngine, 'readEvents'> }
 
 /**
  * What there is of a log now, from a sequence on: read page by page, each in a turn of the reader's, so that a long log

@@ -32,7 +32,7 @@ export const isOver = (view: InspectedRun): boolean => view.state.phase === 'end
 type Rendering = Pick<Edge, 'engineVersion'>
 
 /** A log as JSON, event by event. */
-export async function* logPieces({ engineVersion }: Rendering, { runId }: InspectedRun, events: Events) {
+export async function* logPieces({ engineVersion }: Rendering, { runId }: Pick<InspectedRun, 'runId'>, events: Events) {
   let before = '{"events":['
   for await (const event of events) {
     yield before + renderEvent(runId, event, { engineVersion })

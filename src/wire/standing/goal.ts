@@ -2,6 +2,7 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { CONTINUATION_MODES } from '../../core/goal/goal.js'
 import { type Goal, goalStateOf, type Verdict } from '../../core/goal/state.js'
 import { OneOf } from '../../core/schema/kinds.js'
+import { EventsAnswer, EventsQuery } from '../event.js'
 import { Timestamp } from '../ids.js'
 
 export const GOAL_STATES = ['active', 'satisfied', 'escalated', 'abandoned', 'bound-exceeded'] as const
@@ -68,6 +69,15 @@ export const ListGoalsQuery = Type.Object({
 })
 
 export const ListGoalsAnswer = Type.Object({ goals: Type.Array(GoalAnswer), nextCursor: OrNull(Type.String()) })
+
+export const GoalEventsQuery = Type.Object({ bufferMs: EventsQuery.properties.bufferMs })
+
+export const GoalPollAnswer = Type.Object({
+  goalId: Type.String(),
+  events: EventsAnswer.properties.events,
+  isComplete: Type.Boolean({ description: 'Nothing more will come' }),
+  lastEventSeq: Type.Integer(),
+})
 
 /** Member by member: what a goal is made of here has more. */
 export function renderGoal(goal: Goal): GoalAnswer {

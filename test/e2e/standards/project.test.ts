@@ -127,8 +127,31 @@ describe('the standards of a project', () => {
 
     fs.rmSync(path.join(folder, 'project/gates/report.yaml'))
     fs.rmSync(path.join(folder, 'project/knowledge/house-style.md'))
+    write('project/assay.config.yaml', 'retired: [report]\n')
     await start()
     expect([await ids('gates'), await ids('intents'), await ids('knowledge')]).toEqual([[], ['true-reports'], []])
+  })
+
+  test('a gate whose file is gone keeps its workflow from starting, until the configuration says that this is meant', async () => {
+    await start()
+    // With its workflow, too: what was registered of that can still be named.
+    for (const file of ['gates/report.yaml', 'workflows/newsroom.yaml']) fs.rmSync(path.join(folder, 'project', file))
+    await start()
+    const refused = await assay('run', 'newsroom')
+    expect([refused.code, refused.notes]).toEqual([2, expect.stringContaining('gate_removed')])
+    expect(refused.notes).toContain('retired: [report]')
+    expect((await assay('gates', 'list')).out).toMatch(/^report .*project, file is gone/m)
+    // A reload makes no difference, and neither does another start.
+    expect((await host?.reload())?.problems).toEqual([])
+    await start()
+    expect((await assay('run', 'newsroom')).notes).toContain('gate_removed')
+    expect(JSON.parse((await assay('runs', 'list', '--json')).out).runs).toEqual([])
+
+    write('project/assay.config.yaml', 'retired: [report]\nmodels:\n  worker: scripted:scripted\n')
+    write('project/workflows/newsroom.yaml', WORKFLOW)
+    await start()
+    expect((await assay('run', 'newsroom')).code).not.toBe(2)
+    expect((await assay('gates', 'list')).out).not.toContain('report')
   })
 
   test('that cannot hold keep the host from starting; every problem names its file', async () => {

@@ -12,6 +12,7 @@ import { type HttpAnswer, json, problem } from '../../http-answer.js'
 import { type Call, type Route, route } from '../../route.js'
 import { switchedOff } from '../journal/moment.js'
 import { capacityRefusal } from '../runs/create-run.js'
+import { goalEventRoutes } from './goal-events.js'
 
 /** Where the protocol has goals, and where they are going to be. */
 const ROOTS = [
@@ -33,6 +34,7 @@ export const goalRoutes = (edge: Edge): Route[] => {
       commandGoal(edge, root, 'resume', 'Let it go on, also after what it was escalated for is resolved'),
       commandGoal(edge, root, 'abandon', 'Close it for good; what is open of it is told to stop'),
       runGoal(edge, root),
+      ...goalEventRoutes(edge, root.root, root.suffix),
     ]),
     getDetails(edge),
   ]

@@ -37,6 +37,10 @@ export const createRun = (edge: Edge): Route =>
       'mock_provider_forbidden',
       'force_engine_version_forbidden',
       'run_already_active',
+      'goal_invalid',
+      'goal_closed',
+      'goal_not_active',
+      'goal_busy',
       'capability_required',
       'capability_not_provided',
       'workspace_too_large',
@@ -54,8 +58,11 @@ async function createWithFiles(edge: Edge, call: Call<CreateRunBody>, response: 
   const request = toCreateRun(edge, call)
   const taken = await takeIn(edge, call.caller, request.inputs, call.uploads)
   if ('code' in taken) return { ok: false, refusal: taken } as const
-  const inputs = { ...request.inputs, ...taken.inputs }
-  const answer = await edge.engine.create({ ...request, inputs }, response)
+  const whole = { ...request, inputs: { ...request.inputs, ...taken.inputs } }
+  const goalId = goalNamedIn(edge, call)
+  const started =
+    goalId === undefined ? edge.engine.create(whole, response) : edge.goals.contribute(goalId, whole, response)
+  const answer = await started
   if (answer.ok) return answer
   await putBack(edge, call.caller, taken.files)
   return 'refusal' in answer ? { ...answer, refusal: explainFiles(answer.refusal, taken) } : answer
@@ -72,7 +79,8 @@ export const createdBody = ({ runId, status }: InspectedRun) => ({
 const renderCreated = (view: InspectedRun): HttpAnswer =>
   json(201, createdBody(view), { location: `/v1/runs/${view.runId}` })
 
-function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunBody>): Refusal | undefined {
+function refusalOfRequest(edge: Edge, call: Call<CreateRunBody>): Refusal | undefined {
+  const { body, caller, request } = call
   const full = capacityRefusal(edge)
   if (full !== undefined) return full
   if (body.tenantId !== undefined && body.tenantId !== caller.account && body.tenantId !== caller.tenant) {
@@ -83,8 +91,30 @@ function refusalOfRequest(edge: Edge, { body, caller, request }: Call<CreateRunB
     versionRefusal(edge, caller, request.headers['x-force-engine-version']) ??
     mockProviderRefusal(caller, body.configurable, edge.config.mockProviders) ??
     metadataRefusal(body.metadata, 'body.metadata') ??
-    dedupRefusal(request.headers['x-dedup'], body.scopeId)
+    dedupRefusal(request.headers['x-dedup'], body.scopeId) ??
+    goalRefusal(edge, call)
   )
+}
+
+/** A run that names a goal works for it, where there are goals (R-GOAL-14: without them it is only metadata). */
+const goalNamedIn = ({ config }: Edge, { body }: Call<CreateRunBody>): string | undefined =>
+  config.goals.enabled && body.metadata?.goalId !== undefined ? String(body.metadata.goalId) : undefined
+
+function goalRefusal(edge: Edge, call: Call<CreateRunBody>): Refusal | undefined {
+  if (goalNamedIn(edge, call) === undefined) return undefined
+  const { body, caller, request } = call
+  const field = 'body.metadata.goalId'
+  if (typeof body.metadata?.goalId !== 'string')
+    return refuse('goal_invalid', `${field} must be the id of a goal, as GET /v1/goals has it, or be left out.`, {
+      field,
+    })
+  if (!caller.scopes.has('goals:write')) {
+    const message = `A run that names a goal uses up one of its iterations, and this key lacks the scope goals:write; use one that has it, or leave ${field} out.`
+    return refuse('forbidden', message, { scopeRequired: 'goals:write' })
+  }
+  if (request.headers['x-dedup'] === undefined) return undefined
+  const message = `X-Dedup cannot be sent with ${field}: a goal has one contributing run at a time by itself. Leave the header out.`
+  return refuse('validation_error', message, { field: 'X-Dedup' })
 }
 
 /** Whether the host takes one more run. */

@@ -1,20 +1,26 @@
 import { type Refusal, refuse } from '../../../core/problem.js'
 import type { InspectedRun } from '../../../engine/api.js'
 import { EventsAnswer, EventsQuery, PollAnswer, PollQuery } from '../../../wire/event.js'
-import { parseStreamMode, STREAM_MODES, type StreamMode } from '../../../wire/stream-mode.js'
+import { parseStreamMode, STREAM_MODES } from '../../../wire/stream-mode.js'
 import { compileCheck, type ShapeCheck } from '../../check.js'
 import type { Edge } from '../../deps.js'
 import { type HttpAnswer, problem } from '../../http-answer.js'
 import { readQuery } from '../../query.js'
-import { type Call, type Route, route, TAKEN, type Taken } from '../../route.js'
+import { type Call, type Route, route } from '../../route.js'
+import {
+  type Subscribed,
+  BEYOND_LOG,
+  type FollowedLog,
+  whileHeld,
+  NOT_STORED,
+  streamLog,
+  resumePoint,
+  wantsJson,
+} from '../../streaming/stream-log.js'
 import { pagedLog } from '../../streaming/paged-log.js'
 import { type Events, isOver, lengthOf, logPieces, newEvents, pollPieces } from '../../streaming/poll.js'
-import { type Subscription, streamRun } from '../../streaming/sse.js'
-import { SseConnection } from '../../streaming/sse-connection.js'
 
 export const eventRoutes = (edge: Edge): Route[] => [streamEvents(edge), pollEvents(edge)]
-
-type Asked = { readonly modes: readonly StreamMode[]; readonly bufferMs: number; readonly after: number }
 
 const streamEvents = (edge: Edge): Route => {
   const check = compileCheck(EventsQuery, 'query')
@@ -45,16 +51,12 @@ const streamEvents = (edge: Edge): Route => {
       const asked = readRequest(call, check)
       if ('code' in asked) return problem(asked)
       if (await isBeyondLog(edge, view, asked.after)) return problem(BEYOND_LOG)
-      return wantsJson(call.request.headers.accept) ? sendLog(edge, view, asked) : openStream(edge, call, view, asked)
+      return wantsJson(call.request.headers.accept)
+        ? sendLog(edge, view, asked)
+        : streamLog(edge, call, followed(edge, view), asked)
     },
   })
 }
-
-const BEYOND_LOG = refuse(
-  'validation_error',
-  'Last-Event-ID is past the end of this run; send the sequence of the last event you have, or leave it out.',
-  { field: 'Last-Event-ID' },
-)
 
 /** A position nobody can have been given, in a run that goes on. An ended run has no more to give in any case. */
 async function isBeyondLog({ engine }: Edge, view: InspectedRun, after: number): Promise<boolean> {
@@ -64,7 +66,7 @@ async function isBeyondLog({ engine }: Edge, view: InspectedRun, after: number):
 }
 
 /** Mode and buffer are judged before Accept is looked at, and Last-Event-ID after both (contract core §6). */
-function readRequest(call: Call, check: ShapeCheck): Asked | Refusal {
+function readRequest(call: Call, check: ShapeCheck): Subscribed | Refusal {
   const query = readQuery(EventsQuery, call.request.query as { [name: string]: unknown })
   const { streamMode, bufferMs } = query
   const modes = streamMode === undefined || typeof streamMode === 'string' ? parseStreamMode(streamMode) : undefined
@@ -74,58 +76,25 @@ function readRequest(call: Call, check: ShapeCheck): Asked | Refusal {
   }
   const refusal = check(query)
   if (refusal !== undefined) return refusal
-  const lastEventId = call.request.headers['last-event-id']
-  if (lastEventId === undefined) return { modes, bufferMs: Number(bufferMs ?? 0), after: -1 }
-  if (typeof lastEventId !== 'string' || !/^\d{1,15}$/.test(lastEventId)) {
-    return refuse('validation_error', 'Last-Event-ID must be the sequence of an event: a whole number from 0.', {
-      field: 'Last-Event-ID',
-    })
-  }
-  return { modes, bufferMs: Number(bufferMs ?? 0), after: Number(lastEventId) }
+  const after = resumePoint(call.request)
+  return typeof after === 'number' ? { modes, bufferMs: Number(bufferMs ?? 0), after } : after
 }
 
-const wantsJson = (accept: string | undefined): boolean =>
-  accept?.includes('application/json') === true && !accept.includes('text/event-stream')
-
-const NOT_STORED = { 'cache-control': 'no-store' }
+const followed = ({ engine }: Edge, view: InspectedRun): FollowedLog => {
+  const { tenant, runId } = view
+  return {
+    tenant,
+    runId,
+    length: lengthOf(view),
+    isOver: isOver(view),
+    follow: (from, signal) => engine.follow(tenant, runId, from, signal),
+    missing: () => engine.missing(tenant, runId),
+  }
+}
 
 /** The whole log, whatever the mode: this is `poll` without holding. */
-function sendLog(edge: Edge, view: InspectedRun, { after }: Asked): HttpAnswer {
+function sendLog(edge: Edge, view: InspectedRun, { after }: Subscribed): HttpAnswer {
   return { status: 200, body: '', pieces: logPieces(edge, view, pagedLog(edge, view, after + 1)), headers: NOT_STORED }
-}
-
-async function openStream(edge: Edge, call: Call, view: InspectedRun, asked: Asked): Promise<HttpAnswer | Taken> {
-  const refusal = edge.streams.refusal(call.caller)
-  if (refusal !== undefined) return problem(refusal)
-  const { maxStreamBufferBytes: maxBufferBytes, maxTurnBytes: turnBytes } = edge.config.limits
-  const limits = { maxBufferBytes, turnBytes, stallMs: edge.config.timeouts.streamStallMs }
-  const connection = new SseConnection(call.reply.raw, edge.clock, limits, edge.turns, view.tenant)
-  const remove = edge.streams.add({ caller: call.caller, ping: () => connection.ping(), close: () => connection.end() })
-  try {
-    // A resume point past the end starts at the end, so that the run's ending is still seen.
-    const from = Math.min(asked.after + 1, lengthOf(view))
-    const { tenant, runId } = view
-    const over = isOver(view) && from >= lengthOf(view)
-    const source = over ? NOTHING : await edge.engine.follow(tenant, runId, from, connection.signal)
-    if (source === undefined) return problem(await edge.engine.missing(tenant, runId))
-    call.reply.hijack()
-    connection.open()
-    const subscription: Subscription = { ...asked, tenant, runId, resumed: asked.after >= 0 }
-    await streamRun(edge.engine, edge.clock, edge.engineVersion, connection, subscription, source)
-  } catch (error) {
-    if (!call.reply.sent) throw error
-    // The reader sees a cut connection and resumes; there is no status left to send.
-    edge.log.warn({ err: error, runId: view.runId }, 'an event stream broke off')
-    call.reply.raw.destroy()
-  } finally {
-    remove()
-    if (call.reply.sent) connection.end()
-  }
-  return TAKEN
-}
-
-const NOTHING: AsyncIterable<never> = {
-  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
 }
 
 const pollEvents = (edge: Edge): Route =>
@@ -151,27 +120,10 @@ const pollEvents = (edge: Edge): Route =>
       }
       if (!mayHold) return answer(view, pagedLog(edge, view, after + 1))
       const ms = (query.timeout ?? 30) * 1000
-      const events = await hold(edge, call, ms, signal => newEvents(edge, view, after, signal))
+      const events = await whileHeld(edge, call, ms, signal => newEvents(edge, view, after, signal))
       const later = await edge.engine.inspect(caller.tenant, params.runId)
       // A run that ended after these events were read is not over for this reader, if its last events are yet to come.
       const isStillToCome = later !== undefined && isOver(later) && after + 1 < lengthOf(later)
       return answer(later === undefined || isStillToCome ? view : later, events)
     },
   })
-
-async function hold<T>(edge: Edge, call: Call, ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const abort = new AbortController()
-  const stop = () => abort.abort()
-  const remove = edge.streams.add({ caller: call.caller, ping: () => undefined, close: stop })
-  const cancelTimer = edge.clock.after(ms, stop)
-  // Who left before there was anything to wait for is not told of a second time.
-  if (call.reply.raw.destroyed) stop()
-  call.reply.raw.once('close', stop)
-  try {
-    return await work(abort.signal)
-  } finally {
-    cancelTimer()
-    remove()
-    call.reply.raw.off('close', stop)
-  }
-}

@@ -27,21 +27,22 @@ const listRuns = (edge: Edge): Route =>
     responses: { 200: { description: 'One page of runs', schema: ListRunsAnswer } },
     refusals: ['validation_error'],
     async handle({ caller, query }) {
-      const { cursor, limit = 50, host, ...filters } = query
+      const { cursor, limit = 50, host, goalId, ...filters } = query
       const before = cursor === undefined ? undefined : readCursor(caller.tenant, cursor)
       if (cursor !== undefined && before === undefined) {
         const message = 'query.cursor is not one this list gave out; start again without it.'
         return problem(refuse('validation_error', message, { field: 'query.cursor' }))
       }
       // One more than asked for tells whether there is a next page.
-      const rows = await edge.engine.list({
+      const asked = {
         ...filters,
         // The host's own runs are no work of the tenant's; whoever wants them says so.
         ...(host === 'true' || filters.workflowId !== undefined ? undefined : { except: HOST_WORKFLOW_IDS }),
         ...(before === undefined ? undefined : { before }),
         tenant: caller.tenant,
         limit: limit + 1,
-      })
+      }
+      const rows = await (goalId === undefined ? edge.engine.list(asked) : edge.goals.runsOf(goalId, asked))
       const page = rows.slice(0, limit)
       const last = rows.length > limit ? page.at(-1) : undefined
       const nextCursor = last === undefined ? null : writeCursor(caller.tenant, last.runId)

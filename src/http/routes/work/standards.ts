@@ -154,6 +154,7 @@ function render(standard: Standard): StandardAnswer {
     version: standard.version,
     hash: standard.hash,
     shared: standard.tenant === null,
+    ...(documentOf(standard).removed === true ? { removed: true as const } : {}),
     updatedAt: new Date(standard.updatedAt).toISOString(),
   }
 }
