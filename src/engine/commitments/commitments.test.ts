@@ -170,9 +170,7 @@ describe('a commitment whose hosts die', () => {
     const boot = async () => {
       const mortal = await new MortalHost(rig).boot(agents)
       const commitments = commitmentsOn(rig, mortal.engine, { store: mortal.store })
-      mortal.engine
-        .putWorkflow('t1', sketch(REMIND))
-        .catch(() => undefined)
+      mortal.engine.putWorkflow('t1', sketch(REMIND)).catch(() => undefined)
       await settled()
       return { mortal, commitments }
     }

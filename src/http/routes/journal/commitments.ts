@@ -43,7 +43,7 @@ const makeCommitment = (edge: Edge): Route =>
     responses: {
       201: { description: 'The entry is written, and the commitment is durable', schema: CommitmentAnswer },
     },
-    refusals: ['validation_error', 'workflow_not_found', 'schedule_horizon_exceeded', 'quota_exceeded', OPTIONAL],
+    refusals: ['validation_error', 'unknown_workflow', 'schedule_horizon_exceeded', 'quota_exceeded', OPTIONAL],
     async handle({ caller, keyed, body }) {
       const { scope, memoryRef: ref, memoryId: id, content, tags = [], ttlSeconds, commitment } = body
       const arm = armOf(commitment)
@@ -72,7 +72,7 @@ const makeCommitment = (edge: Edge): Route =>
     },
   })
 
-function armOf({ at, when }: MakeCommitmentBody['commitment']): CommitmentArm | Refusal {
+function armOf({ at, when, run }: MakeCommitmentBody['commitment']): CommitmentArm | Refusal {
   const field = 'body.commitment'
   if ((at === undefined) === (when === undefined))
     return refuse(
@@ -80,6 +80,10 @@ function armOf({ at, when }: MakeCommitmentBody['commitment']): CommitmentArm | 
       `${field} must have either at, a time, or when, what must hold; give one of them`,
       { field },
     )
+  if ((run.workflowId === undefined) === (run.agentId === undefined)) {
+    const message = `${field}.run must name a workflowId or an agentId, and not both; give one of them`
+    return refuse('validation_error', message, { field: `${field}.run` })
+  }
   if (at !== undefined) return { kind: 'time', at: Date.parse(at) }
   const { intervalSeconds = 0, maxRuntimeSeconds = 30, probes = [] } = when ?? {}
   return {
