@@ -53,6 +53,14 @@ export function streamContract(open: () => Promise<Opened>): void {
     },
   )
 
+  it('S16 S5 nothing follows the last event of a stream, which ends it', async () => {
+    const { store, tenant, streamId, write } = await scene()
+    await write(f.extension(streamId, 1, { events: [ENDED(1)], status: 'completed' }))
+    expect(await store.readRun(tenant, streamId)).toMatchObject({ endedAt: f.T0 + 1, wakeAt: null })
+    expect(await store.usageOf(tenant)).toMatchObject({ activeRuns: 0 })
+    await expect(write(f.extension(streamId, 2))).rejects.toThrow()
+  })
+
   it('S16 a run has one beginning, of its tenant, and ordinals of a role are dense', async () => {
     const { store, streamId, tenant, run, tells, write } = await scene()
     const [first, second, foreign] = [f.id('run'), f.id('run'), f.id('run')]
