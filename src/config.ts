@@ -70,7 +70,7 @@ export type Config = {
   /** Whether `assay:http.get`, probes of gates and `core.http` may ask this machine and its network, also without TLS. */
   readonly tools: { readonly allowPrivate: boolean }
   readonly probes: { readonly allowPrivate: boolean }
-  readonly steps: { readonly allowPrivate: boolean }
+  readonly steps: { readonly allowPrivate: boolean; readonly atOnce: number; readonly memoryMb: number }
   readonly peers: PeersSettings
   readonly agents: AgentSettings
   /** What every run may spend at most, whatever it asks for. */

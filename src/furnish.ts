@@ -40,8 +40,13 @@ import { receiptJudge } from './receipts/peer-evidence.js'
 import { Eraser } from './retention/eraser.js'
 import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
+import { SEARCH_PATH } from './processes/search-path.js'
+import { createCodeStep } from './steps/code/code-step.js'
+import { describeSteps } from './steps/code/registry.js'
+import { createCommandStep } from './steps/command-step.js'
 import { createHttpStep } from './steps/http-step.js'
 import { createToolStep } from './steps/tool-step.js'
+import { FairQueue } from './timing/fair-queue.js'
 import { NO_TURNS } from './timing/turns.js'
 import { SCOPES } from './wire/key.js'
 
@@ -119,11 +124,28 @@ export async function furnishAgents(
 }
 
 /** What nodes without an agent have done. */
-export const actorsOf = ({ egress, secrets }: Ground, { tools }: AgentHouse): ReadonlyMap<OwnEffect, StepActor> =>
-  new Map<OwnEffect, StepActor>([
+export function actorsOf(
+  { project, data, steps: { atOnce, memoryMb } }: Config,
+  { egress, secrets, schemas, clock, log }: Ground,
+  { tools }: AgentHouse,
+  desk: JournalDesk,
+): ReadonlyMap<OwnEffect, StepActor> {
+  // One place is left to whoever comes next, however long the work of one tenant takes.
+  const places = new FairQueue(atOnce, () => ({ weight: 1, atOnce: Math.max(1, atOnce - 1) }))
+  const shared = { project, data, memoryMb, places, searchPath: SEARCH_PATH, secrets, clock, log }
+  return new Map<OwnEffect, StepActor>([
     ['core.tool', createToolStep({ tools, secrets })],
     ['core.http', createHttpStep({ egress: egress.steps, secrets })],
+    ['core.command', createCommandStep(shared)],
+    ['core.step', createCodeStep({ ...shared, egress: egress.steps, schemas, desk })],
   ])
+}
+
+/** What the steps of the project say of themselves. */
+export async function stepsDescribed({ project, data, steps: { memoryMb } }: Config, { clock }: Pick<Ground, 'clock'>) {
+  if (project === undefined) return { contracts: new Map(), problems: [] }
+  return describeSteps({ project, data, memoryMb, searchPath: SEARCH_PATH, clock })
+}
 
 /** Other hosts, none of which may be this one. */
 export function openPeers(

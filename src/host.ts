@@ -40,8 +40,9 @@ import {
   openPeers,
   receiptsOf,
   spacesOf,
+  stepsDescribed,
 } from './furnish.js'
-import { type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
+import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
 import { type HostLoad, loadOf } from './host-load.js'
 import { createApp } from './http/app.js'
@@ -153,7 +154,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
       capabilities: new Set(config.conformance ? ['assay.conformance'] : []),
       offFor: tenant => switchedOff.of(tenant),
       performers: new Map([...conformancePerformers(config), ...(parts.performers ?? [])]),
-      actors: actorsOf(ground, house),
+      actors: actorsOf(config, ground, house, desk),
       definitionShape,
       announcer: webhooks,
       calendar,
@@ -216,7 +217,7 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const { register, reload } = projectOf(config, engine, standards, house, log)
+  const { register, reload } = projectOf(config, engine, standards, house, ground)
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
@@ -229,10 +230,20 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
 }
 
 /** What is registered of the project: at the start, and again when it has changed. */
-function projectOf(config: Config, engine: Engine, standards: StandardsRegistry, house: AgentHouse, log: Log) {
+function projectOf(
+  config: Config,
+  engine: Engine,
+  standards: StandardsRegistry,
+  house: AgentHouse,
+  { log, clock }: Pick<Ground, 'log' | 'clock'>,
+) {
+  const steps = () => stepsDescribed(config, { clock })
   const register = async () => {
     if (config.project === undefined) return
-    const problems = await registerProject(config.project, registrarOf(config, engine, standards, house, log))
+    const problems = await registerProject(config.project, {
+      ...registrarOf(config, engine, standards, house, log),
+      steps,
+    })
     if (problems.length > 0) throw new ConfigError(problems)
   }
   const reload = createReload(config, async () => {
@@ -333,7 +344,7 @@ const registrarOf = (
   standards: StandardsRegistry,
   house: AgentHouse,
   log: Log,
-): Registrar => ({
+): Omit<Registrar, 'steps'> => ({
   engine,
   agents: house.catalog
     .list()

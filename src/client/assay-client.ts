@@ -1,6 +1,7 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
+import { RunControl } from './run-control.js'
 import { ScheduleClient } from './schedule-client.js'
 import { ReceiptClient } from './receipt-client.js'
 import { TranscriptClient } from './transcript-client.js'
@@ -15,8 +16,6 @@ import type {
   CreatedRun,
   DebugBundle,
   Fields,
-  ForkedRun,
-  ForkRequest,
   InterruptAnswered,
   InterruptLink,
   InterruptPage,
@@ -35,7 +34,6 @@ import type {
   RunRequest,
   RunRow,
   RunSnapshot,
-  RunStatus,
   StandardCollection,
   StandardDocument,
   StandardInfo,
@@ -59,7 +57,7 @@ import type {
  * A typed client of the host's HTTP interface. Every method resolves with the answer or rejects with AssayError.
  * Writes carry an Idempotency-Key, so that riding out a lost answer never does a thing twice.
  */
-export class AssayClient {
+export class AssayClient extends RunControl {
   /** What agents have written down for later. */
   readonly memory: MemoryClient
   /** When workflows are run by themselves. */
@@ -71,7 +69,8 @@ export class AssayClient {
   /** The words of agents. */
   readonly transcripts: TranscriptClient
 
-  constructor(readonly connection: Connection) {
+  constructor(connection: Connection) {
+    super(connection)
     this.memory = new MemoryClient(connection)
     this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
@@ -151,21 +150,6 @@ export class AssayClient {
     return followEvents(this.connection, runId, options)
   }
 
-  /** Asks a run to end. It has ended when its log says so. */
-  cancelRun(runId: string, reason?: string): Promise<{ runId: string; status: RunStatus }> {
-    return this.#write(`${run(runId)}/cancel`, { ...(reason !== undefined && { reason }) })
-  }
-
-  /** Has a run take no further step until it is resumed. */
-  pauseRun(runId: string, options: { reason?: string; drainPolicy?: string } = {}): Promise<Fields> {
-    return this.#write(`${run(runId)}:pause`, options)
-  }
-
-  /** Lets a paused run go on. */
-  resumeRun(runId: string, reason?: string): Promise<Fields> {
-    return this.#write(`${run(runId)}:resume`, { ...(reason !== undefined && { reason }) })
-  }
-
   /** What waits for an answer, in every run the key can see. */
   listInterrupts(query: { runId?: string; limit?: number; cursor?: string } = {}): Promise<InterruptPage> {
     return this.#call({ path: '/v1/interrupts', query })
@@ -189,11 +173,6 @@ export class AssayClient {
   /** A URL that lets whoever holds it look, or answer, without a key. */
   linkInterrupt(runId: string, nodeId: string, request: LinkRequest = {}): Promise<InterruptLink> {
     return this.#call({ method: 'POST', path: `${interrupt(runId, nodeId)}:link`, body: request })
-  }
-
-  /** A run that shares the beginning of another: told again from its log, or going on by itself. */
-  forkRun(runId: string, request: ForkRequest): Promise<ForkedRun> {
-    return this.#write(`${run(runId)}:fork`, request)
   }
 
   /** Where the logs of two runs differ. */

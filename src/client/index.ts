@@ -45,6 +45,7 @@ export type {
   OpenInterrupt,
   OwnKey,
   PublicKeys,
+  RetriedRun,
   RunAncestry,
   RunComparison,
   RunDiff,

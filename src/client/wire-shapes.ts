@@ -31,6 +31,7 @@ import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/sched
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
 import type { ListToolServersAnswer, ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { RetryAnswer } from '../wire/trail/retry.js'
 import type { TrailAnswer } from '../wire/trail/audit-trail.js'
 import type { TranscriptAnswer } from '../wire/trail/transcript.js'
 import type { ListVerificationsAnswer, VerificationAnswer } from '../wire/verification.js'
@@ -156,6 +157,9 @@ export type AuditTrail = Static<typeof TrailAnswer>
 
 /** MCP servers as they are now. */
 export type ToolServers = Static<typeof ListToolServersAnswer>
+
+/** What a run that is tried again has come to: the run itself, or the one that goes on from it. */
+export type RetriedRun = Static<typeof RetryAnswer>
 
 /** How good the judges of a gate have been. */
 export type Calibration = CalibrationAnswer

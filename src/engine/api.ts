@@ -135,6 +135,8 @@ export type RunCommand =
   | { readonly type: 'cancel'; readonly reason?: string; readonly by: string }
   | { readonly type: 'pause'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'resume'; readonly reason?: string }
+  /** What backs off is tried now: this node, or every one. */
+  | { readonly type: 'retry'; readonly nodeId?: string }
   | ResolveInterruptCommand
 
 /**

@@ -21,6 +21,7 @@ import { diffRoutes } from './routes/runs/diff.js'
 import { eventRoutes } from './routes/runs/events.js'
 import { forkRoutes } from './routes/runs/fork.js'
 import { receiptRoutes } from './routes/runs/receipt.js'
+import { retryRoutes } from './routes/runs/retry.js'
 import { runControlRoutes } from './routes/runs/run-control.js'
 import { runRoutes } from './routes/runs/runs.js'
 import { transcriptRoutes } from './routes/runs/transcript.js'
@@ -51,6 +52,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...chatRoutes(edge),
     ...runControlRoutes(edge),
     ...forkRoutes(edge),
+    ...retryRoutes(edge),
     ...eventRoutes(edge),
     ...interruptRoutes(edge),
     ...interruptLinkRoutes(edge),

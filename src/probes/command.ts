@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
-import { type ChildExit, runChild } from './child.js'
+import { type ChildExit, runChild } from '../processes/child.js'
 import {
   evidence,
   found,

@@ -1,7 +1,7 @@
-import path from 'node:path'
 import { setImmediate as othersTurn } from 'node:timers/promises'
 import type { Probe } from '../core/verification/gate.js'
 import type { Inspector } from '../engine/ports/verification.js'
+import { SEARCH_PATH } from '../processes/search-path.js'
 import { FairQueue } from '../timing/fair-queue.js'
 import { createSemaphore } from '../timing/semaphore.js'
 import { probeCommand } from './command.js'
@@ -25,7 +25,7 @@ const AT_A_TIME = 4
  *  I2  What could not be found out is `unavailable`, never `held`: it settles nothing.
  *  I3  Results stand in the order of the criteria and of their probes, whichever is done first.
  */
-export function createInspector({ searchPath = DEFAULT_PATH, ...deps }: InspectorDeps): Inspector {
+export function createInspector({ searchPath = SEARCH_PATH, ...deps }: InspectorDeps): Inspector {
   // One place is left to whoever comes next, however long the commands of one tenant take.
   const share = () => ({ weight: 1, atOnce: AT_A_TIME - 1 })
   const means: Means = { ...deps, searchPath, commands: new FairQueue(AT_A_TIME, share) }
@@ -78,8 +78,6 @@ const unquoted = ({ outcome, evidence, ...lasting }: ProbeFinding): ProbeFinding
   ...lasting,
   evidence: evidence.map(item => ({ ...item, detail: 'not shown, because the result holds what must not be seen' })),
 })
-
-const DEFAULT_PATH = [path.dirname(process.execPath), '/usr/local/bin', '/usr/bin', '/bin'].join(path.delimiter)
 
 function run(probe: Probe, subject: ProbeSubject, means: Means): ProbeFinding | Promise<ProbeFinding> {
   switch (probe.type) {

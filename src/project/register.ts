@@ -1,6 +1,7 @@
 import type { RunEngine } from '../engine/api.js'
 import type { ToolLacking } from '../engine/ports/agents.js'
 import type { Log } from '../engine/ports/log.js'
+import { fillSteps, type StepContracts } from './fill-steps.js'
 import { loadProject, type ProjectWorkflow } from './load-project.js'
 import { loadStandards, type ProjectStandard } from './standards.js'
 
@@ -11,6 +12,8 @@ export type Registrar = {
   readonly agents: readonly { readonly agentId: string; readonly toolAllowlist: readonly string[] }[]
   /** Which of these are no tools, and why. */
   readonly toolsLacking: (toolIds: readonly string[]) => Promise<readonly ToolLacking[]>
+  /** What the steps of the project say of themselves, and what is wrong with them. */
+  readonly steps: () => Promise<{ readonly contracts: StepContracts; readonly problems: readonly string[] }>
   readonly share: (standards: readonly ProjectStandard[]) => Promise<readonly string[]>
   readonly log: Log
 }
@@ -18,8 +21,8 @@ export type Registrar = {
 /** Registers the workflows and standards of a project; everything that keeps the host from starting with it, by file. */
 export async function registerProject(dir: string, registrar: Registrar): Promise<string[]> {
   const { engine, share, log } = registrar
-  const { workflows } = await loadProject(dir)
-  const problems: string[] = []
+  const { workflows, problems } = await withSteps((await loadProject(dir)).workflows, registrar)
+  if (problems.length > 0) return problems
   for (const { file, definition } of workflows) {
     const answer = await engine.putWorkflow(null, definition)
     if (!answer.ok && 'refusal' in answer) problems.push(`${file}: ${answer.refusal.message}`)
@@ -31,6 +34,20 @@ export async function registerProject(dir: string, registrar: Registrar): Promis
   // After the workflows, which gates must fit.
   if (problems.length === 0) problems.push(...(await share(await loadStandards(dir))))
   return problems
+}
+
+async function withSteps(
+  given: readonly ProjectWorkflow[],
+  { steps }: Registrar,
+): Promise<{ readonly workflows: readonly ProjectWorkflow[]; readonly problems: string[] }> {
+  const { contracts, problems: unusable } = await steps()
+  const problems = [...unusable]
+  const workflows = given.map(workflow => {
+    const filled = fillSteps(workflow.definition, contracts)
+    problems.push(...filled.problems.map(problem => `${workflow.file}: ${problem}`))
+    return { ...workflow, definition: filled.definition }
+  })
+  return { workflows, problems }
 }
 
 /** What a project names and nobody has. A tool whose server does not answer is not unknown. */

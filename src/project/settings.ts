@@ -321,6 +321,10 @@ export const SETTINGS: { readonly [setting: string]: Setting } = {
   'steps.allowPrivate': of(
     flag('let `core.http` ask private addresses, also over plain HTTP, for whoever may register a workflow'),
   ),
+  'steps.atOnce': of(
+    count('steps and commands of workflows that run at once on one host, of all tenants', 1, 1_000, 4),
+  ),
+  'steps.memoryMb': of(count('MiB of memory that the process of a step may have in use', 128, 1_048_576, 512)),
   'probes.allowPrivate': of(
     flag('let `http` probes of gates ask private addresses, also over plain HTTP; never for production'),
   ),

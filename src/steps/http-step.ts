@@ -1,9 +1,9 @@
-import type { SecretRef } from '../agents/settings.js'
 import { isObject, type Json, type JsonObject } from '../core/json.js'
 import type { Egress, EgressAnswer, EgressCode } from '../egress/egress.js'
 import type { Acted, ActingCall, StepActor } from '../engine/ports/performer.js'
 import type { Secrets } from '../secrets/secrets.js'
 import { cutShort, failedStepWith } from './answers.js'
+import { resolvedLines } from './resolved-lines.js'
 
 export type HttpStepDeps = { readonly egress: Pick<Egress, 'send'>; readonly secrets: Secrets }
 
@@ -16,7 +16,7 @@ export const createHttpStep = ({ egress, secrets }: HttpStepDeps): StepActor => 
     const { input, id, traceparent, signal } = call
     if (!isObject(input)) return failedStepWith('a request of nothing')
     const { method, url, headers: given = {}, timeoutMs, body } = input
-    const named = await headersOf(given, secrets)
+    const named = await resolvedLines(given, 'header', secrets)
     if ('problem' in named) return { ok: false, code: 'secret_missing', message: named.problem, retryable: true }
     const content = body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
     const answer = await egress.send({
@@ -25,7 +25,7 @@ export const createHttpStep = ({ egress, secrets }: HttpStepDeps): StepActor => 
       headers: {
         accept: 'application/json, text/*, */*;q=0.1',
         ...(body === undefined ? {} : { 'content-type': typeof body === 'string' ? 'text/plain' : 'application/json' }),
-        ...named.headers,
+        ...lowerCased(named.lines),
         // Nothing is decompressed, so that a small answer cannot become a large one.
         'accept-encoding': 'identity',
         'idempotency-key': id,
@@ -40,20 +40,9 @@ export const createHttpStep = ({ egress, secrets }: HttpStepDeps): StepActor => 
   },
 })
 
-async function headersOf(
-  given: Json,
-  secrets: Secrets,
-): Promise<{ readonly headers: { readonly [name: string]: string } } | { readonly problem: string }> {
-  const headers: { [name: string]: string } = {}
-  for (const [name, value] of Object.entries(isObject(given) ? given : {})) {
-    try {
-      headers[name.toLowerCase()] = isObject(value) ? await secrets.resolve(value as SecretRef) : String(value)
-    } catch (error) {
-      return { problem: `header ${name}: ${error instanceof Error ? error.message : 'no secret'}` }
-    }
-  }
-  return { headers }
-}
+/** So that what the node says wins over what the host would. */
+const lowerCased = (lines: { readonly [name: string]: string }): { readonly [name: string]: string } =>
+  Object.fromEntries(Object.entries(lines).map(([name, line]) => [name.toLowerCase(), line]))
 
 /** Nothing was sent, and another try may find it otherwise. */
 const NOT_SENT: readonly EgressCode[] = ['unresolvable', 'connect-failed', 'tls-failed']

@@ -16,6 +16,7 @@ import { collectOption, wholeNumber } from './options.js'
 /** Going back in a run: a branch lives on from there, a replay tells it again, a diff and a comparison hold two against each other. */
 export function addForks(runs: Command, cli: Cli): void {
   addFork(runs, cli)
+  addRetry(runs, cli)
   addReplay(runs, cli)
   addDiff(runs, cli)
   addCompare(runs, cli)
@@ -70,6 +71,37 @@ function addFork(runs: Command, { terminal, exit }: Cli): void {
       terminal.out(fork.runId)
       terminal.note(pc.dim(`follow it with: assay runs follow ${fork.runId}`))
       terminal.note(pc.dim(`then compare: assay runs compare ${runId} ${fork.runId}`))
+    })
+}
+
+type RetryOptions = GlobalOptions & { readonly follow?: true }
+
+function addRetry(runs: Command, { terminal, exit }: Cli): void {
+  runs
+    .command('retry')
+    .description('try again what has failed: a failed run in a branch from before its failed node; what backs off, now')
+    .argument('<runId>')
+    .argument('[node]', 'only this node')
+    .option('-f, --follow', 'show every event as it happens, and wait for the end')
+    .action(async (runId: string, nodeId: string | undefined, _options, command: Command) => {
+      const { follow, json, ...options } = command.optsWithGlobals<RetryOptions>()
+      const client = await connect(options)
+      const retried = await client.retryRun(runId, nodeId)
+      if (follow) {
+        const watching = { title: `retry ${retried.runId}`, quiet: json === true, json: json === true }
+        return exit(await watchRun(terminal, client, retried.runId, watching))
+      }
+      if (json) return printJson(terminal, retried)
+      terminal.out(retried.runId)
+      const what = retried.nodeId === undefined ? 'what it waits to try again' : `node ${retried.nodeId}`
+      terminal.note(
+        pc.dim(
+          retried.sourceRunId === undefined
+            ? `tries ${what} now`
+            : `goes on from before ${what} of ${retried.sourceRunId}`,
+        ),
+      )
+      terminal.note(pc.dim(`follow it with: assay runs follow ${retried.runId}`))
     })
 }
 

@@ -1,6 +1,7 @@
 import { noteRead, writeEntry } from '../journal/decide.js'
 import type { DecisionContext } from '../run/decision-context.js'
 import { failAttempt, settleNode } from '../run/node-lifecycle.js'
+import { carriesSecret, MASK, secretsOf } from '../run/redaction.js'
 import { nodeAt } from '../run/state.js'
 import type { PlanNode } from '../workflow/plan.js'
 import type { OutcomeOf } from './lifecycle.js'
@@ -15,6 +16,7 @@ export function effectAnswered(
   const node = nodeAt(context.active, planNode.index)
   if (node.is !== 'waiting' || node.on !== 'host') return
   if (answer.call) tellSystemCall(context, planNode, answer.call, since)
+  for (const message of answer.said ?? []) tellLine(context, planNode, message, since)
   if (!answer.ok) return failAttempt(context, planNode, answer.error, since)
   for (const read of answer.read ?? []) noteRead(context, planNode, read, since)
   for (const entry of answer.entries ?? []) {
@@ -22,4 +24,11 @@ export function effectAnswered(
     if (problem) return failAttempt(context, planNode, problem, since)
   }
   settleNode(context, planNode, node.wait, { kind: 'answer', output: answer.output }, since)
+}
+
+/** What a step says of how far it is. */
+function tellLine(context: DecisionContext, { node: { id: nodeId } }: PlanNode, message: string, cause: number): void {
+  const secrets = secretsOf(context.active)
+  const shown = carriesSecret(message, secrets) ? MASK : message
+  context.emit({ type: 'log.appended', nodeId, payload: { level: 'info', message: shown, nodeId }, cause })
 }

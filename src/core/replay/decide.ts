@@ -274,6 +274,11 @@ export class Replay {
         const { interruptId: _, ...others } = input
         return others
       }
+      case 'RetryNow': {
+        const { nodeId } = input
+        const nodes = nodeId === undefined ? state.open.map(index => nodeAt(state, index)) : [this.#node(state, nodeId)]
+        return nodes.some(node => node?.is === 'retrying') ? input : undefined
+      }
       case 'ChildEnded':
       case 'ChildWaits': {
         const node = this.#node(state, input.nodeId)

@@ -98,6 +98,8 @@ function decideReplay(
     case 'PauseRun':
     case 'ResumeRun':
       return { ok: false, refusal: refuse('run_not_pausable', 'a replay tells what was; it cannot be paused') }
+    case 'RetryNow':
+      return { ok: false, refusal: refuse('nothing_to_retry', 'a replay tells what was; it tries nothing again') }
     case 'ResolveInterrupt':
       return { ok: false, refusal: REPLAY_ASKS_NOBODY }
     case 'Quarantine':
@@ -172,6 +174,8 @@ function take(rules: Rules, context: DecisionContext, input: Exclude<Live, { typ
       return pause(rules, context, input)
     case 'ResumeRun':
       return resume(rules, context, input)
+    case 'RetryNow':
+      return retryNow(rules, context, input)
     default:
       if (context.state.phase === 'active') applyOutcome(rules, context, input)
       return undefined
@@ -232,6 +236,30 @@ function resume(rules: Rules, context: DecisionContext, { reason }: Asked<'Resum
   return undefined
 }
 
+/** A node that backs off starts at once, as if its time had come; what it may try in all stays what it was. */
+function retryNow(rules: Rules, context: DecisionContext, { nodeId }: Asked<'RetryNow'>): Refusal | undefined {
+  const status = statusOf(context.state)
+  const details = { runStatus: status }
+  if (context.state.phase === 'ended') return refuse('run_terminal', `the run has already ${status}`, details)
+  if (context.active.mode.kind !== 'running')
+    return refuse('run_paused', `the run is ${context.active.mode.kind}; resume it first`, details)
+  const waiting = context.active.open.filter(index => nodeAt(context.active, index).is === 'retrying')
+  const wanted = waiting.filter(index => nodeId === undefined || planNodeAt(rules.plan, index).node.id === nodeId)
+  if (wanted.length === 0) {
+    const what = nodeId === undefined ? 'nothing in the run waits' : `node ${JSON.stringify(nodeId)} does not wait`
+    return refuse('nothing_to_retry', `${what} to be tried again`, details)
+  }
+  const breach = durationBreach(context.plan, context.active, context.limits, context.at)
+  if (breach) stop(context, breach)
+  for (const index of wanted) {
+    const node = context.isRunning ? nodeAt(context.active, index) : undefined
+    if (node?.is === 'retrying')
+      beginNode(context, planNodeAt(rules.plan, index), node.attempt, node.since, rules.capabilities)
+  }
+  advance(context, rules.capabilities)
+  return undefined
+}
+
 /** Whatever can be done at once: also what a branch finds undone where its source was paused, or about to stop. */
 export function goOn(rules: Rules, context: DecisionContext): void {
   const { mode } = context.active
@@ -253,7 +281,7 @@ function restartInterrupted(rules: Rules, context: DecisionContext, cause: numbe
 function applyOutcome(
   rules: Rules,
   context: DecisionContext,
-  input: Exclude<Live, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' | 'ResolveInterrupt' }>,
+  input: Exclude<Live, { type: 'StartRun' | 'CancelRun' | 'PauseRun' | 'ResumeRun' | 'RetryNow' | 'ResolveInterrupt' }>,
 ): void {
   const { mode } = context.active
   if (mode.kind === 'stopping') {

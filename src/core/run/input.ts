@@ -50,6 +50,8 @@ export type Command =
   | { readonly type: 'CancelRun'; readonly reason?: string; readonly by: string; readonly parentRunId?: string }
   | { readonly type: 'PauseRun'; readonly drainPolicy: DrainPolicy; readonly reason?: string }
   | { readonly type: 'ResumeRun'; readonly reason?: string }
+  /** What waits to be tried again is tried now: this node, or every one. */
+  | { readonly type: 'RetryNow'; readonly nodeId?: string }
   | ResolveInterrupt
 
 export type ResolveInterrupt = {
@@ -203,15 +205,20 @@ export type EffectOutcome =
       readonly type: 'EffectAnswered'
       readonly nodeId: string
       readonly since: number
-      readonly answer: /** `entries`, `read`: what it writes down for later, and what of that it has read. */
+      readonly answer: /**
+       * `entries`, `read`: what it writes down for later, and what of that it has read; `said`: lines for the log;
+       * `codeDigest`: of the code of the project that did it.
+       */
         | {
             ok: true
             output: Json
             entries?: readonly EntryMade[]
             read?: readonly EntriesRead[]
             call?: SystemCall
+            said?: readonly string[]
+            codeDigest?: string
           }
-        | { ok: false; error: Failure; call?: SystemCall }
+        | { ok: false; error: Failure; call?: SystemCall; said?: readonly string[]; codeDigest?: string }
     }
   | {
       readonly type: 'JournalUsed'

@@ -9,7 +9,7 @@
  * |             | the run's exit                          | an immediate run.paused, where it waits on the host: to   |
  * |             |                                         | interrupted                                               |
  * | interrupted | run.paused                              | ResumeRun: node.started, attempt + 1; node.cancelled      |
- * | retrying    | node.retried                            | TimeCame at `dueAt`: node.started; node.cancelled         |
+ * | retrying    | node.retried                            | TimeCame at `dueAt`, RetryNow: node.started; node.cancelled |
  * | completed   | node.completed                          | a loop's next pass, assay.rework.began at the exit: to    |
  * |             |                                         | idle                                                      |
  * |             |                                         | a loop itself: node.started, to waiting                   |

@@ -90,12 +90,14 @@ const unknownOutcome = (provider: string): Extract<EffectAnswer, { ok: false }> 
 })
 
 function answered({ nodeId, since }: EffectOf<'call-provider'>, answer: Acted) {
-  const { entries, read, call } = answer.ok ? answer : { ...answer, entries: undefined, read: undefined }
+  const { entries, read } = answer.ok ? answer : {}
+  const { call, said, codeDigest } = answer
+  const more = { ...(call && { call }), ...(said && { said }), ...(codeDigest && { codeDigest }) }
   const told = answer.ok
     ? { ok: true as const, output: answer.output, ...(entries && { entries }), ...(read && { read }) }
     : {
         ok: false as const,
         error: { ...failure('effect_failed', answer.message, { retryable: answer.retryable }), code: answer.code },
       }
-  return { input: { type: 'EffectAnswered' as const, nodeId, since, answer: { ...told, ...(call && { call }) } } }
+  return { input: { type: 'EffectAnswered' as const, nodeId, since, answer: { ...told, ...more } } }
 }

@@ -70,6 +70,7 @@ export type TrailAction =
   | 'verdict.override'
   | 'key.create'
   | 'key.revoke'
+  | 'runs.bulk-cancel'
   | 'run.purge'
   | 'tenant.erase'
 

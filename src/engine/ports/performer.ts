@@ -56,7 +56,10 @@ export type ActingCall = {
 
 export type ActingSeat = ActingFrom & { readonly tenant: string; readonly runId: string; readonly nodeId: string }
 
-/** What came of it: what the run is to write down, what it has read, and the tool that was called. */
+/**
+ * What came of it: what the run is to write down, what it has read, the tool that was called; what was said of it meanwhile, and the
+ * code that did it.
+ */
 export type Acted =
   | {
       readonly ok: true
@@ -64,6 +67,8 @@ export type Acted =
       readonly entries?: readonly EntryMade[]
       readonly read?: readonly EntriesRead[]
       readonly call?: SystemCall
+      readonly said?: readonly string[]
+      readonly codeDigest?: string
     }
   | {
       readonly ok: false
@@ -71,4 +76,6 @@ export type Acted =
       readonly message: string
       readonly retryable: boolean
       readonly call?: SystemCall
+      readonly said?: readonly string[]
+      readonly codeDigest?: string
     }

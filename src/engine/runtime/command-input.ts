@@ -10,5 +10,7 @@ export function inputOf(command: Exclude<RunCommand, ResolveInterruptCommand>): 
       return { ...command, type: 'PauseRun' }
     case 'resume':
       return { ...command, type: 'ResumeRun' }
+    case 'retry':
+      return { ...command, type: 'RetryNow' }
   }
 }

@@ -44,6 +44,28 @@ describe('docs/guides/steps.md', () => {
     expect(await run('keep-notes', { notes: 'sun' })).toMatchObject({ status: 'completed', outputs: { text: 'sun' } })
   })
 
+  test('a program reads and prints', async () => {
+    const { run } = await startStepHost(shown('latest-commits'))
+    expect(await run('latest-commits')).toMatchObject({ status: 'completed', outputs: { commits: ['HEAD~20'] } })
+  })
+
+  test('a step in TypeScript posts with its secret', async () => {
+    const { url, received } = await startReceiver(() => ({ body: '"m-7"' }))
+    const [step = ''] = [...guide.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+    const { run } = await startStepHost(
+      { ...shown('tell-everybody'), 'steps/post-to-chat.ts': step.replace('https://chat.example.com', url) },
+      {},
+      { CHAT_TOKEN: 'of-many-words' },
+    )
+    expect(await run('tell-everybody', { text: 'hello' })).toMatchObject({
+      status: 'completed',
+      outputs: { id: 'm-7' },
+    })
+    expect(received).toMatchObject([
+      { url: '/general', body: 'hello', headers: { authorization: 'Bearer of-many-words' } },
+    ])
+  })
+
   test('nothing that the guide shows is left untried', () => {
     expect([...tried].sort()).toEqual([...workflows.keys()].sort())
   })

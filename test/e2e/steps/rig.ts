@@ -150,3 +150,13 @@ export async function startReceiver(answer: (request: Received, count: number) =
 
 export const told = ({ events }: Ended, type: string, nodeId = 'work') =>
   events.filter(event => event.type === type && event.nodeId === nodeId)
+
+/** Whether the process is there and at work; one that nobody has taken note of yet is not. */
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return !/^\d+ \(.*\) Z/.test(fs.readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}

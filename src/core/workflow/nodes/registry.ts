@@ -27,8 +27,10 @@ import { noopNode } from './noop.js'
 import { parallelNode } from './parallel.js'
 import { setVariableNode } from './set-variable.js'
 import { startNode } from './start.js'
+import { commandNode } from './steps/command.js'
 import { fileNode } from './steps/file.js'
 import { httpNode } from './steps/http.js'
+import { stepNode } from './steps/step.js'
 import { toolNode } from './steps/tool.js'
 import { subWorkflowNode } from './sub-workflow.js'
 import { supervisorNode } from './supervisor.js'
@@ -62,8 +64,10 @@ export const coreNodeTypes: readonly NodeType[] = [
   parallelNode,
   setVariableNode,
   startNode,
+  commandNode,
   fileNode,
   httpNode,
+  stepNode,
   toolNode,
   subWorkflowNode,
   supervisorNode,

@@ -76,6 +76,7 @@ const bulkCancel = (edge: Edge): Route =>
     operation: 'bulkCancelRuns',
     summary: `Cancel up to ${MAX_BULK_RUNS} runs, each on its own`,
     access: 'runs:cancel',
+    recorded: { action: 'runs.bulk-cancel', object: () => '-' },
     body: BulkCancelBody,
     idempotency: 'lease',
     responses: { 200: { description: 'One result per id, in the order asked', schema: BulkCancelAnswer } },

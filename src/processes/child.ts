@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Clock } from '../engine/ports/clock.js'
+import { endGroup } from './group.js'
 
 export type ChildOptions = {
   readonly command: readonly string[]
@@ -9,6 +10,8 @@ export type ChildOptions = {
   readonly timeoutMs: number
   readonly clock: Clock
   readonly signal: AbortSignal
+  /** Sees all that is printed, chunk by chunk. */
+  readonly onOutput?: (stream: 'stdout' | 'stderr', chunk: Buffer) => void
 }
 
 export type ChildExit =
@@ -59,6 +62,7 @@ export function runChild(options: ChildOptions): Promise<ChildExit> {
       signal.removeEventListener('abort', callOff)
     }
     const said = keepEnd(child)
+    watchOutput(child, options)
     child.once('error', (error: NodeJS.ErrnoException) => {
       release()
       resolve({ how: 'not-started', code: error.code ?? error.name })
@@ -96,6 +100,12 @@ function endOf(
   return code === null ? { how: 'signal', signal: by ?? 'a signal' } : { how: 'exit', code, said }
 }
 
+function watchOutput({ stdout, stderr }: ChildProcess, { onOutput }: ChildOptions): void {
+  if (onOutput === undefined) return
+  stdout?.on('data', (chunk: Buffer) => onOutput('stdout', chunk))
+  stderr?.on('data', (chunk: Buffer) => onOutput('stderr', chunk))
+}
+
 function keepEnd({ stdout, stderr }: ChildProcess): () => string {
   let end: Buffer = Buffer.alloc(0)
   const keep = (chunk: Buffer) => {
@@ -104,15 +114,4 @@ function keepEnd({ stdout, stderr }: ChildProcess): () => string {
   stdout?.on('data', keep)
   stderr?.on('data', keep)
   return () => end.toString()
-}
-
-/** The process and whoever it has started, as far as they are still there. */
-function endGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, 'SIGKILL')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ESRCH' && code !== 'EPERM') throw error
-  }
 }
