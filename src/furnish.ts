@@ -12,7 +12,7 @@ import { workOf } from './core/goal/goal-document.js'
 import { SPACES, type Space } from './core/journal/place.js'
 import type { OwnEffect } from './core/workflow/own-effects.js'
 import type { GoalSettings } from './engine/goals/deps.js'
-import type { CommitmentAdmin } from './engine/api.js'
+import type { CommitmentAdmin } from './engine/commitments/commitment-admin.js'
 import { createCommitments } from './engine/commitments/commitments.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
@@ -35,6 +35,7 @@ import { packageVersion } from './package-version.js'
 import { PeerClient, type PeersDeps } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import { peerProblems } from './project/peer-settings.js'
+import { CertificateIssuer } from './receipts/certificate-issuer.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
 import { receiptJudge } from './receipts/peer-evidence.js'
 import { Eraser } from './retention/eraser.js'
@@ -221,6 +222,11 @@ export const receiptsOf = (
   { data }: Config,
   deps: Omit<ConstructorParameters<typeof ReceiptIssuer>[0], 'keys' | 'version'>,
 ): ReceiptIssuer => new ReceiptIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
+
+export const certificatesOf = (
+  { data }: Config,
+  deps: Omit<ConstructorParameters<typeof CertificateIssuer>[0], 'keys' | 'version'>,
+): CertificateIssuer => new CertificateIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
 
 export const conformancePerformers = (config: Config): [string, Performer][] =>
   config.conformance

@@ -27,6 +27,7 @@ import { Engine } from './engine/runtime/engine.js'
 import type { EngineOptions } from './engine/runtime/engine-deps.js'
 import {
   actorsOf,
+  certificatesOf,
   commitmentsFor,
   configuredKey,
   conformancePerformers,
@@ -196,10 +197,12 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   // Fixtures are registered with a running engine; until then there are none to advertise.
   let fixtures: readonly string[] = []
   const audit = new AuditVerifier({ store, keys: () => readTrustedKeys(config.data) })
-  const receipts = receiptsOf(config, { engine, verifier: audit, key, clock, turns, hostId })
+  const signing = { verifier: audit, key, clock, turns, hostId }
+  const receipts = receiptsOf(config, { engine, ...signing })
+  const certificates = certificatesOf(config, { goals, ...signing })
   const access = await edgeOf(config, ground, house, { configured, hostId }, parts.unbounded)
   const transcripts = createTranscripts({ engine, store, vault: tenantVault, redact: ground.secrets.redact.json })
-  const edge = { ...access, audit, receipts, webhooks, standards, verdicts, transcripts, trail }
+  const edge = { ...access, audit, receipts, certificates, webhooks, standards, verdicts, transcripts, trail }
   const serving = new Serving()
   const cacheKey = (request: CacheKeyRequest) => house.cacheKey(request)
   const routes = programs ? seamRoutes({ engine, programs, switchedOff, cacheKey }) : []

@@ -1,6 +1,4 @@
 import type { HeartbeatArm, ScheduleArm } from '../core/arm/arm.js'
-import type { CommitmentArm } from '../core/commitment/decide.js'
-import type { Commitment } from '../core/commitment/state.js'
 import type { GoalEdits } from '../core/goal/events.js'
 import type { Completion, Continuation, GoalBounds, GoalOwner, GoalWork } from '../core/goal/goal.js'
 import type { Goal, goalStateOf } from '../core/goal/state.js'
@@ -188,41 +186,6 @@ export type Answer<T> =
 
 /** Renders the response to remember, from the state as it will be once the commit is durable. */
 export type MakeResponse = (view: InspectedRun) => RememberedResponse
-
-/** Commitments, as the edges manage them (docs/design/arm.md). Another tenant's is undefined, like one that never was. */
-export interface CommitmentAdmin {
-  /** Writes its entry, and makes it. */
-  make(wanted: NewCommitment, response?: (made: Commitment) => RememberedResponse): Promise<Answer<Commitment>>
-  find(tenant: string, commitmentId: string): Promise<Commitment | undefined>
-  /** The newest first; `before` is the id of the last one of the page before. */
-  list(query: CommitmentQuery): Promise<readonly Commitment[]>
-  cancel(tenant: string, commitmentId: string): Promise<Answer<Commitment> | undefined>
-}
-
-export type NewCommitment = {
-  readonly tenant: string
-  readonly principal: string
-  readonly scopes?: readonly string[]
-  /** Of memory, in whose scope it is written at once. */
-  readonly entry: {
-    readonly scope: string
-    readonly ref: string
-    readonly id?: string
-    readonly content: string
-    readonly tags: readonly string[]
-    readonly ttlSeconds?: number
-  }
-  readonly arm: CommitmentArm
-  readonly work: GoalWork
-}
-
-export type CommitmentQuery = {
-  readonly tenant: string
-  /** Only those that may still fire. */
-  readonly open: boolean
-  readonly before?: string
-  readonly limit: number
-}
 
 /** Standing goals, as the edges manage them (docs/design/goal.md). Another tenant's goal is undefined, like one that never was. */
 export interface GoalAdmin {

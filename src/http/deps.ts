@@ -2,7 +2,6 @@ import type { Verdicts } from '../calibration/verdicts.js'
 import type { ReadProbes } from '../core/goal/goal-document.js'
 import type {
   AuditAdmin,
-  CommitmentAdmin,
   GoalAdmin,
   ReceiptAdmin,
   RunEngine,
@@ -18,6 +17,7 @@ import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RunIndex } from '../engine/ports/run-index.js'
+import type { CommitmentAdmin } from '../engine/commitments/commitment-admin.js'
 import type { Transcripts } from '../engine/queries/transcript.js'
 import type { TurnTaking } from '../timing/turns.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
@@ -40,6 +40,10 @@ export type AppDeps = {
   readonly responses: KeptResponses
   readonly audit: AuditAdmin
   readonly receipts: ReceiptAdmin
+  /** What is still possible for a goal at worst, and what was used, signed; undefined where there is no such goal. */
+  readonly certificates: {
+    issue(tenant: string, goalId: string): Promise<Awaited<ReturnType<ReceiptAdmin['issue']>> | undefined>
+  }
   /** What tenants have. */
   readonly usage: Pick<RunIndex, 'usageOf'>
   readonly webhooks: WebhookAdmin

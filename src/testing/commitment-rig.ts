@@ -1,4 +1,4 @@
-import type { CommitmentAdmin, NewCommitment } from '../engine/api.js'
+import type { CommitmentAdmin, NewCommitment } from '../engine/commitments/commitment-admin.js'
 import { type CommitmentDeps, createCommitments } from '../engine/commitments/commitments.js'
 import type { Engine } from '../engine/runtime/engine.js'
 import { glassVault } from './agents.js'

@@ -30,6 +30,7 @@ import { hashKey } from '../../src/http/auth/key-cache.js'
 import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
+import { CertificateIssuer } from '../../src/receipts/certificate-issuer.js'
 import { ReceiptIssuer } from '../../src/receipts/issuer.js'
 import { Eraser } from '../../src/retention/eraser.js'
 import { createSecretRegister } from '../../src/secrets/redactor.js'
@@ -182,8 +183,19 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     quotas: config.quotas,
     settings: { horizonMs: 366 * 86_400_000, maxEntryBytes: 65_536, fullText: config.memory.fullText },
   })
+  const certificates = new CertificateIssuer({
+    goals,
+    verifier: audit,
+    key: signer.key,
+    keys: async () => signer.trusted,
+    clock,
+    turns: NO_TURNS,
+    hostId: config.hostId,
+    version: config.version,
+  })
   const deps = {
     engine,
+    certificates,
     goals,
     commitments,
     readProbes: goalProbes('api'),

@@ -4,7 +4,7 @@ import type { RUN_BEGAN, RecordedInStream, STREAM_ENDED, StreamRunBegan } from '
 
 /** What a commitment tells of itself (docs/design/arm.md). Payloads are free of content: no word of its entry is in one. */
 export type CommitmentEvent =
-  | CommitmentFact<'assay.commitment.made', { commitmentId: string; condition: Condition }, CommitmentMade>
+  | CommitmentFact<'assay.commitment.made', { commitmentId: string; condition: FireCondition }, CommitmentMade>
   /** Its run could not be started; it is tried again at `until`. */
   | CommitmentFact<'assay.commitment.held', { code: string; failures: number; until: number }>
   /** It will never fire. */
@@ -20,7 +20,7 @@ type CommitmentFact<Type extends string, Payload, Secret = undefined> = Secret e
 
 export type CommitmentRecorded = RecordedInStream<CommitmentEvent>
 
-export type Condition = 'time' | 'predicate'
+export type FireCondition = 'time' | 'predicate'
 
 /** Why it never fires: its entry is gone, or says something else; somebody called it off; its run is refused for good. */
 export type DropReason = 'forgotten' | 'superseded' | 'cancelled' | 'refused' | 'poisoned'
@@ -46,6 +46,6 @@ export type CommitmentFired = {
   commitmentId: string
   memoryRef: string
   memoryId: string
-  condition: Condition
+  condition: FireCondition
   enqueuedRunId: string
 }

@@ -1,5 +1,5 @@
 import type { ArmState } from '../arm/state.js'
-import type { CommitmentMade, Condition, DropReason } from './events.js'
+import type { CommitmentMade, FireCondition, DropReason } from './events.js'
 
 export type CommitmentState = { readonly phase: 'absent' } | Commitment
 
@@ -7,7 +7,7 @@ export type Commitment = CommitmentMade & {
   /** `ended`: it has fired, or never will. */
   readonly phase: 'open' | 'ended'
   readonly commitmentId: string
-  readonly condition: Condition
+  readonly condition: FireCondition
   readonly next: number
   readonly lastAt: number
   readonly createdAt: number

@@ -63,14 +63,14 @@ async function goneBy({ store, clock }: KindDeps, { tenant, entry }: Commitment)
 
 /** R-ARM-6: the run says what has started it. */
 async function fire({ starter }: KindDeps, commitment: Commitment): Promise<Put<CommitmentInput>> {
-  const born = await starter.born(requestFor(commitment, commitment.work), commitment.lastAt)
+  const born = await starter.born(commitmentRequest(commitment, commitment.work), commitment.lastAt)
   if (!('code' in born)) return { input: { type: 'RunReady', runId: born.append.runId }, born: [born] }
   const { code } = born
   return { input: { type: 'RunRefused', code, mayHelpLater: PROBLEMS[code].retryable } }
 }
 
 /** In the name of whoever made it, with no more than that credential may do. */
-export function requestFor(
+export function commitmentRequest(
   { tenant, principal, scopes, commitmentId }: Pick<Commitment, 'tenant' | 'principal' | 'scopes' | 'commitmentId'>,
   { inputs, ...runs }: GoalWork,
 ): CreateRun {

@@ -7,7 +7,7 @@ import { settled } from '../../testing/manual-clock.js'
 import { MortalHost } from '../../testing/mortal-host.js'
 import { predicatesDouble } from '../../testing/verification.js'
 import { type Sketch, sketch } from '../../testing/workflow.js'
-import type { NewCommitment } from '../api.js'
+import type { NewCommitment } from './commitment-admin.js'
 import type { CommitmentDeps } from './commitments.js'
 
 const HOUR = 3_600_000

@@ -8,7 +8,7 @@ import { overQuota, type QuotasOf } from '../../core/quotas.js'
 import type { RunStatus } from '../../core/run/events.js'
 import { kindOfId, streamId, streamWorkflow } from '../../core/standing/stream.js'
 import { isoTime } from '../../core/time.js'
-import type { Answer, CommitmentAdmin, CommitmentQuery, NewCommitment } from '../api.js'
+import type { Answer } from '../api.js'
 import { type ContentDeps, holdsSecret, keepTags, keepText } from '../journal/content.js'
 import type { Clock, Ids } from '../ports/clock.js'
 import type { Journal, JournalKeeping, OutsideWrite } from '../ports/journal.js'
@@ -17,7 +17,8 @@ import type { Store } from '../ports/store.js'
 import type { Predicates } from '../ports/verification.js'
 import type { StreamGround } from '../standing/standing.js'
 import type { StandingAnswer, StreamWriter } from '../standing/stream-writer.js'
-import { commitmentKind, requestFor } from './commitment-kind.js'
+import type { CommitmentAdmin, CommitmentQuery, NewCommitment } from './commitment-admin.js'
+import { commitmentKind, commitmentRequest } from './commitment-kind.js'
 
 export type CommitmentDeps = ContentDeps & {
   readonly store: Pick<Store, 'listRuns'> & Journal & Pick<JournalKeeping, 'writeOutside'>
@@ -151,7 +152,7 @@ class Commitments implements CommitmentAdmin {
       limit,
     })
     if (kept.length >= most) return overQuota('schedules', most)
-    const born = await this.ground.starter.born(requestFor({ tenant, commitmentId, ...wanted }, wanted.work), 0)
+    const born = await this.ground.starter.born(commitmentRequest({ tenant, commitmentId, ...wanted }, wanted.work), 0)
     return 'code' in born ? born : undefined
   }
 

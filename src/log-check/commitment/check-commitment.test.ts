@@ -46,25 +46,25 @@ const changed = (type: string, change: object) =>
   FIRED.map((event, i) => (i === at(type) ? { ...event, payload: { ...event.payload, ...change } } : event))
 
 const MUTANTS: readonly [CommitmentRuleId, string, CommitmentLogEvent[]][] = [
-  ['M1', 'a gap', FIRED.toSpliced(1, 1)],
-  ['M1', 'time that falls', FIRED.map((event, i) => (i === 3 ? { ...event, at: 0 } : event))],
-  ['M1', 'another beginning', without('assay.commitment.made')],
-  ['M1', 'something after its end', numbered([...FIRED, FIRED[1]!])],
-  ['M2', 'a run before its time', without('assay.arm.ticked')],
-  ['M2', 'a run of another time', changed('assay.stream.run.began', { tick: '2026-01-01T00:00:00.000Z' })],
-  ['M2', 'a second run', numbered(FIRED.toSpliced(at('commitment.fired'), 0, FIRED[at('assay.stream.run.began')]!))],
-  ['M2', 'a run that it does not name', changed('commitment.fired', { enqueuedRunId: 'run-2' })],
-  ['M2', 'firing without a run', without('assay.stream.run.began')],
-  ['M3', 'an end for nothing', without('commitment.fired')],
+  ['Y1', 'a gap', FIRED.toSpliced(1, 1)],
+  ['Y1', 'time that falls', FIRED.map((event, i) => (i === 3 ? { ...event, at: 0 } : event))],
+  ['Y1', 'another beginning', without('assay.commitment.made')],
+  ['Y1', 'something after its end', numbered([...FIRED, FIRED[1]!])],
+  ['Y2', 'a run before its time', without('assay.arm.ticked')],
+  ['Y2', 'a run of another time', changed('assay.stream.run.began', { tick: '2026-01-01T00:00:00.000Z' })],
+  ['Y2', 'a second run', numbered(FIRED.toSpliced(at('commitment.fired'), 0, FIRED[at('assay.stream.run.began')]!))],
+  ['Y2', 'a run that it does not name', changed('commitment.fired', { enqueuedRunId: 'run-2' })],
+  ['Y2', 'firing without a run', without('assay.stream.run.began')],
+  ['Y3', 'an end for nothing', without('commitment.fired')],
   [
-    'M3',
+    'Y3',
     'fired and dropped',
     numbered(FIRED.toSpliced(-1, 0, DROPPED.find(({ type }) => type.endsWith('dropped'))!)).map(event => ({
       ...event,
       at: 3_500,
     })),
   ],
-  ['M4', 'words', changed('assay.commitment.made', { note: 'call them back' })],
+  ['Y4', 'words', changed('assay.commitment.made', { note: 'call them back' })],
 ]
 
 describe('the checker of commitments', () => {
