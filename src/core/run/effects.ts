@@ -240,7 +240,10 @@ export const isWatching = ({ kind }: Effect): boolean =>
 /** When the run must be looked at again even if nobody says so; null when it has ended. */
 export function wakeAt(rules: Pick<Rules, 'plan' | 'limits'>, state: RunState): number | null {
   if (state.phase !== 'active') return null
-  const effects = pending(rules, state).map(effect => (isWatching(effect) ? state.lastAt + CHILD_RECHECK_MS : WAKE_NOW))
+  // Of a child here its end tells; of a peer's run only whoever has asked to be told: a new holder asks at once.
+  const effects = pending(rules, state).map(({ kind }) =>
+    kind === 'watch-child' ? state.lastAt + CHILD_RECHECK_MS : WAKE_NOW,
+  )
   return Math.min(nextTimer(rules, state), ...effects)
 }
 

@@ -141,6 +141,8 @@ export class Driver {
       if (slot.inFlight.has(key)) continue
       const abort = new AbortController()
       slot.inFlight.set(key, abort)
+      // Looked at with this, and again when somebody says so.
+      if (effect.kind === 'watch-peer') this.#rest(slot.runId, loaded)
       this.#spawn(this.#perform(loaded.tenant, slot, key, effect, abort), slot.runId)
     }
   }

@@ -149,6 +149,19 @@ describe('a peer that is gone for good', () => {
   })
 })
 
+describe('a host that hands over, and comes again', () => {
+  it('follows its peers at once, not only when it would have looked by itself', async () => {
+    const runId = await two.begin('errand', 'k')
+    await isTold(runId, 'dispatch.succeeded')
+    await two.a.stop()
+    await two.a.boot()
+    const before = two.clock.now()
+    expect((await two.ended(runId)).status).toBe('completed')
+    // The work takes 2 seconds.
+    expect(two.clock.now() - before).toBeLessThan(10_000)
+  })
+})
+
 describe('a result that comes too late', () => {
   it('P6: of a run that B has ended meanwhile: not merged, and let go', async () => {
     const runId = await two.begin('lasting', 'k')
