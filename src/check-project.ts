@@ -10,8 +10,10 @@ import type { Log } from './engine/ports/log.js'
 import type { Opened } from './ground.js'
 import { compose } from './host.js'
 import { isProjectFolder } from './project/config-file.js'
+import { loadGoals } from './project/goals.js'
 import { loadProject, ProjectError } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
+import { typeProblems } from './project/type-check.js'
 
 /** What a project is found to be without serving it. */
 export type ProjectCheck = {
@@ -25,16 +27,20 @@ export type ProjectCheck = {
 
 /**
  * Makes a host of the project, as `serve` does, with a database of its own that is thrown away, and has it register
- * everything; but it listens nowhere and runs nothing. So what is right here and what is right there cannot differ.
+ * everything; but it listens nowhere and runs nothing. `types`: the TypeScript of the project is compiled, too, which takes long. So what is right here and what is right there cannot differ.
  */
-export async function checkProject(config: Config): Promise<ProjectCheck> {
+export async function checkProject(config: Config, { types = false } = {}): Promise<ProjectCheck> {
   const { project } = config
   if (project === undefined || !isProjectFolder(project))
     return nothing([
       `${project ?? '.'}: no project is here; it needs workflows/, agents/ or assay.config.yaml (\`assay init\` makes one)`,
     ])
   const warnings: string[] = []
-  const problems = [...(await problemsOf(config, said => warnings.push(said))), ...(await scriptProblems(config))]
+  const problems = [
+    ...(await problemsOf(config, said => warnings.push(said))),
+    ...(await scriptProblems(config)),
+    ...(types ? await typeProblems(project) : []),
+  ]
   if (problems.length > 0) return nothing(problems, warnings)
   return { problems, warnings: [...warnings, ...priceWarnings(config)], checked: await counted(project) }
 }
@@ -105,9 +111,11 @@ const spelled = ({ provider, model }: ModelName): string => `${provider}:${model
 
 async function counted(project: string): Promise<{ [kind: string]: number }> {
   const standards = await loadStandards(project)
+  const goals = await loadGoals(project)
   const kinds = ['gate', 'intent', 'knowledge'] as const
   return {
     workflows: (await loadProject(project)).workflows.length,
     ...Object.fromEntries(kinds.map(kind => [kind, standards.filter(one => one.kind === kind).length])),
+    ...(goals.length > 0 && { goal: goals.length }),
   }
 }

@@ -8,9 +8,10 @@ import { ensureLocalKey } from './client/local-key.js'
 import { type Config, ConfigError } from './config.js'
 import type { MockPrograms } from './conformance/mock-programs.js'
 import { SideEffectJournal } from './conformance/side-effect-journal.js'
-import { workOf } from './core/goal/goal-document.js'
+import { readGoal, workOf } from './core/goal/goal-document.js'
 import { SPACES, type Space } from './core/journal/place.js'
 import type { OwnEffect } from './core/workflow/own-effects.js'
+import type { GoalAdmin } from './engine/api.js'
 import type { GoalSettings } from './engine/goals/deps.js'
 import type { CommitmentAdmin } from './engine/commitments/commitment-admin.js'
 import { createCommitments } from './engine/commitments/commitments.js'
@@ -19,6 +20,7 @@ import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
 import type { Trail } from './engine/ports/audit.js'
 import type { Vault } from './engine/ports/agents.js'
+import type { Log } from './engine/ports/log.js'
 import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
@@ -34,6 +36,7 @@ import { ensureLinkSecrets } from './link-secrets.js'
 import { packageVersion } from './package-version.js'
 import { PeerClient, type PeersDeps } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
+import type { ProjectGoal } from './project/goals.js'
 import { peerProblems } from './project/peer-settings.js'
 import { CertificateIssuer } from './receipts/certificate-issuer.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
@@ -47,6 +50,8 @@ import { describeSteps } from './steps/code/registry.js'
 import { createCommandStep } from './steps/command-step.js'
 import { createHttpStep } from './steps/http-step.js'
 import { createToolStep } from './steps/tool-step.js'
+import { goalProbes } from './standards/probe-set.js'
+import { eachOf } from './standards/refusals.js'
 import { FairQueue } from './timing/fair-queue.js'
 import { NO_TURNS } from './timing/turns.js'
 import { SCOPES } from './wire/key.js'
@@ -100,6 +105,24 @@ export const commitmentsFor = (
       fullText: config.memory.fullText,
     },
   })
+
+/** Makes the goals of a project: in its own name, for the tenant whose schedules it has. */
+export const projectGoals =
+  ({ goals: { enabled }, scheduling: { tenant } }: Config, goals: GoalAdmin, engine: Engine, { warn }: Log) =>
+  async ({ file, name, document }: ProjectGoal): Promise<readonly string[]> => {
+    if (!enabled) {
+      warn({ file }, 'goals are switched off (goals.enabled), so this one is not made')
+      return []
+    }
+    const read = readGoal(document, goalProbes('project'))
+    if ('code' in read) return eachOf(read)
+    const { work } = read
+    const named = work && ('agentId' in work ? work.agentId : work.workflowId)
+    if (named !== undefined && !(await engine.plans.named(tenant, named)))
+      return [`assay.run names ${JSON.stringify(named)}, and there is no such workflow or agent here`]
+    const refusal = await goals.ensure(name, { owner: { tenant, principal: 'project' }, ...read })
+    return refusal ? [refusal.message] : []
+  }
 
 export async function furnishAgents(
   config: Config,

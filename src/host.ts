@@ -39,6 +39,7 @@ import {
   journalDesks,
   keepersOf,
   openPeers,
+  projectGoals,
   receiptsOf,
   spacesOf,
   stepsDescribed,
@@ -50,6 +51,7 @@ import { createApp } from './http/app.js'
 import { definitionShape } from './http/definition-shape.js'
 import { Serving } from './http/serving.js'
 import { packageVersion } from './package-version.js'
+import { makeGoals } from './project/goals.js'
 import { type Registrar, registerProject } from './project/register.js'
 import { createReload, type Reloaded } from './reload.js'
 import { createPredicates } from './standards/predicates.js'
@@ -220,7 +222,8 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
     routes,
   })
   opened.push(() => app.close())
-  const { register, reload } = projectOf(config, engine, standards, house, ground)
+  const own = { engine, goals, standards, house, ground, loaded: checked.loaded }
+  const { register, reload } = projectOf(config, own)
   const registerWorkflows = async () => {
     await reload.begin()
     await register()
@@ -232,21 +235,28 @@ export async function compose(config: Config, parts: HostParts, opened: Opened) 
   return { engine, goals, app, load, serving, clock, loops, registerWorkflows, reload }
 }
 
+type ProjectParts = {
+  readonly engine: Engine
+  readonly goals: GoalAdmin
+  readonly standards: StandardsRegistry
+  readonly house: AgentHouse
+  readonly ground: Pick<Ground, 'log' | 'clock'>
+  readonly loaded: () => void
+}
+
 /** What is registered of the project: at the start, and again when it has changed. */
-function projectOf(
-  config: Config,
-  engine: Engine,
-  standards: StandardsRegistry,
-  house: AgentHouse,
-  { log, clock }: Pick<Ground, 'log' | 'clock'>,
-) {
+function projectOf(config: Config, { engine, goals, standards, house, ground, loaded }: ProjectParts) {
+  const { log, clock } = ground
+  const make = projectGoals(config, goals, engine, log)
   const steps = () => stepsDescribed(config, { clock })
   const register = async () => {
-    if (config.project === undefined) return
-    const problems = await registerProject(config.project, {
-      ...registrarOf(config, engine, standards, house, log),
-      steps,
-    })
+    const { project } = config
+    if (project === undefined) return
+    const found = await registerProject(project, { ...registrarOf(config, engine, standards, house, log), steps })
+    if (found.length > 0) throw new ConfigError(found)
+    // Goals name gates, which nobody is told of before they are all there.
+    loaded()
+    const problems = await makeGoals(project, make)
     if (problems.length > 0) throw new ConfigError(problems)
   }
   const reload = createReload(config, async () => {

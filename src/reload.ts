@@ -75,5 +75,7 @@ async function problemsWith(config: Config, takeUp: () => Promise<void>): Promis
 function whyLeft({ file, became }: Change): string | undefined {
   if (isConfigFile(file)) return 'the configuration is read when a host starts'
   if (became === 'removed' && file.startsWith('workflows')) return 'what it registered can still be started'
+  if (became !== 'added' && /^goals[/\\]/.test(file))
+    return 'a goal is made once; change it with PATCH /v1/goals/{goalId}, or end it with `assay goals abandon`'
   return undefined
 }

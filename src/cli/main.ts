@@ -13,6 +13,7 @@ import { addCheck } from './commands/project/check.js'
 import { addInit } from './commands/project/init.js'
 import { addRun } from './commands/run.js'
 import { addRuns } from './commands/runs.js'
+import { addGoals } from './commands/standing/goals.js'
 import { addSchedules } from './commands/standing/schedules.js'
 import { addStandards } from './commands/standards.js'
 import { addTenants } from './commands/tenants.js'
@@ -80,6 +81,7 @@ const COMMANDS = [
   addInterrupts,
   addWorkflows,
   addSchedules,
+  addGoals,
   addStandards,
   addVerifiers,
   addAgents,

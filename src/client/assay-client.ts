@@ -1,6 +1,7 @@
 import { type Follow, followEvents } from './follow-events.js'
 import { type Call, type Connection, callJson, formOf } from './http-call.js'
 import { MemoryClient, WorkspaceClient } from './journal-client.js'
+import { GoalClient } from './goal-client.js'
 import { RunControl } from './run-control.js'
 import { ScheduleClient } from './schedule-client.js'
 import { ReceiptClient } from './receipt-client.js'
@@ -62,6 +63,8 @@ export class AssayClient extends RunControl {
   readonly memory: MemoryClient
   /** When workflows are run by themselves. */
   readonly schedules: ScheduleClient
+  /** Objectives that are worked on until a judge is satisfied. */
+  readonly goals: GoalClient
   /** Files that a tenant's runs and keys share. */
   readonly workspace: WorkspaceClient
   /** Signed statements of how runs have ended. */
@@ -72,6 +75,7 @@ export class AssayClient extends RunControl {
   constructor(connection: Connection) {
     super(connection)
     this.memory = new MemoryClient(connection)
+    this.goals = new GoalClient(connection)
     this.schedules = new ScheduleClient(connection)
     this.workspace = new WorkspaceClient(connection)
     this.receipts = new ReceiptClient(connection)

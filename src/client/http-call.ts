@@ -15,7 +15,7 @@ export type Connection = {
 }
 
 export type Call = {
-  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: { readonly [name: string]: string | number | undefined }
   /** JSON, unless it is bytes, a blob or a form, which go as they are. */

@@ -11,6 +11,7 @@ export type {
   MemoryWhere,
   WorkspaceClient,
 } from './journal-client.js'
+export type { GoalClient } from './goal-client.js'
 export type { ScheduleClient } from './schedule-client.js'
 export type { ReceiptClient } from './receipt-client.js'
 export type { TranscriptClient } from './transcript-client.js'
@@ -30,6 +31,10 @@ export type {
   FileList,
   ForkedRun,
   ForkRequest,
+  GoalDetails,
+  GoalEvents,
+  GoalInfo,
+  GoalList,
   InterruptAnswered,
   InterruptLink,
   InterruptPage,
@@ -40,6 +45,7 @@ export type {
   MemoryForgotten,
   MemoryList,
   MemoryScopes,
+  NewGoalDocument,
   NewKey,
   NewWebhook,
   OpenInterrupt,

@@ -19,7 +19,6 @@ import type {
   AncestryAnswer,
   ChatAnswer,
   ChatBody,
-  CreateRunAnswer,
   CreateRunBody,
   ForkAnswer,
   ForkBody,
@@ -27,10 +26,13 @@ import type {
   RUN_STATUSES,
   RunSnapshot as Snapshot,
 } from '../wire/run.js'
+import type { CreateGoalBody, GoalAnswer, GoalPollAnswer, ListGoalsAnswer } from '../wire/standing/goal.js'
+import type { GoalDetailsAnswer } from '../wire/standing/goal-details.js'
 import type { ListSchedulesAnswer, ScheduleAnswer } from '../wire/standing/schedule.js'
 import type { StandardAnswer, StandardShown } from '../wire/standard.js'
 import type { TenantAnswer } from '../wire/tenant.js'
 import type { ListToolServersAnswer, ListToolsAnswer, ToolDescriptor } from '../wire/tools.js'
+import type { CreatedRunAnswer } from '../wire/trail/created-run.js'
 import type { RetryAnswer } from '../wire/trail/retry.js'
 import type { TrailAnswer } from '../wire/trail/audit-trail.js'
 import type { TranscriptAnswer } from '../wire/trail/transcript.js'
@@ -60,7 +62,7 @@ export type RunRow = RunPage['runs'][number]
 /** What is to be run: a workflow or an agent, with its inputs and options. */
 export type RunRequest = CreateRunBody
 /** A run that was begun. */
-export type CreatedRun = Static<typeof CreateRunAnswer>
+export type CreatedRun = Static<typeof CreatedRunAnswer>
 /** An event of a run's log. */
 export type RunEventDoc = Readonly<Static<typeof EventSchema>>
 
@@ -181,6 +183,17 @@ export type WebhookDeliveries = Static<typeof ListDeliveriesAnswer>
 export type ScheduleInfo = Static<typeof ScheduleAnswer>
 /** Schedules, and where the next page begins. */
 export type ScheduleList = Static<typeof ListSchedulesAnswer>
+
+/** What a goal is to be. */
+export type NewGoalDocument = CreateGoalBody
+/** A goal, as the protocol shows it. */
+export type GoalInfo = GoalAnswer
+/** Goals, and where the next page begins. */
+export type GoalList = Static<typeof ListGoalsAnswer>
+/** What else there is to know of a goal. */
+export type GoalDetails = GoalDetailsAnswer
+/** What is new in the log of a goal. */
+export type GoalEvents = Static<typeof GoalPollAnswer>
 
 /** An entry of memory; lists cut long ones. */
 export type MemoryEntry = MemoryEntryAnswer

@@ -190,8 +190,10 @@ export type MakeResponse = (view: InspectedRun) => RememberedResponse
 /** Standing goals, as the edges manage them (docs/design/goal.md). Another tenant's goal is undefined, like one that never was. */
 export interface GoalAdmin {
   create(wanted: NewGoal, response?: (goal: Goal) => RememberedResponse): Promise<Answer<Goal>>
+  /** One that is made once under this name, by whichever host comes first; why there cannot be one. */
+  ensure(name: string, wanted: NewGoal): Promise<Refusal | undefined>
   find(tenant: string, goalId: string): Promise<Goal | undefined>
-  /** The newest first; `before` is the id of the last one of the page before. */
+  /** Those of the project, then the newest first; `before` is the id of the last one of the page before. */
   list(query: GoalQuery): Promise<readonly Goal[]>
   /** Only while it is active. What is absent stays; bounds cannot be changed. `edits` is asked for the goal as it is then. */
   edit(

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { CONFIG_FILES } from './config-file.js'
 
 /** Folders whose files a host takes up again while it runs. */
-const FOLDERS = ['workflows', 'agents', 'prompts', 'packs', 'tools', 'steps', 'gates', 'intents', 'knowledge']
+const FOLDERS = ['workflows', 'agents', 'prompts', 'packs', 'tools', 'steps', 'gates', 'intents', 'knowledge', 'goals']
 
 /** What of a project is looked at for changes: those folders, its configuration, and the script of the offline model. */
 export const WATCHED_NAMES: readonly string[] = [...FOLDERS, ...CONFIG_FILES, 'scripted.yaml']

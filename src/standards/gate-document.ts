@@ -44,7 +44,7 @@ const PositionSchema = Closed(
     workflow_id: May(WorkName({ description: 'The workflow, or an agent whose own runs are meant; not at a goal' })),
     phase_id: May(Text(128, { description: 'A node of it; not at a goal' })),
     placement: OneOf(PLACEMENTS, {
-      description: 'What of the node is held; `goal` is for judges of standing goals, which nobody can make yet',
+      description: 'What of the node is held; `goal` is for gates that judge goals',
     }),
     worker_id: May(WorkerName({ description: 'Only what this worker brings, of those the node hands work to' })),
     tool_name: May(Text(256, { description: 'At a checkpoint: what this tool brings, before its agent sees it' })),

@@ -215,6 +215,7 @@ export const LAYERS: readonly Layer[] = [
       'core/run/redaction.ts',
       'core/schema/suggest.ts',
       'core/view/',
+      'core/workflow/unknown-inputs.ts',
       'calibration/',
     ],
     types: [PORTS],

@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { AgentFileSchema } from '../../src/agents/catalog/manifest.js'
 import { PackSchema } from '../../src/agents/catalog/pack.js'
 import { PromptSchema } from '../../src/agents/catalog/prompt-file.js'
+import { GoalSchema } from '../../src/core/goal/goal-schema.js'
 import { jsonSchemaOf } from '../../src/core/schema/json-schema.js'
 import { ConfigSchema } from '../../src/project/config-schema.js'
 import { GateSchema } from '../../src/standards/gate-document.js'
@@ -23,6 +24,7 @@ const SCHEMAS: readonly (readonly [name: string, title: string, schema: TSchema,
   ['gate', 'A gate of an Assay project', GateSchema, /^examples\/[^/]+\/gates\/[^/]+\.(ya?ml|json)$/],
   ['intent', 'An intent of an Assay project', IntentSchema, /^examples\/[^/]+\/intents\/[^/]+\.(ya?ml|json)$/],
   ['knowledge', 'Knowledge of an Assay project', KnowledgeSchema, /^examples\/[^/]+\/knowledge\/[^/]+\.(ya?ml|json)$/],
+  ['goal', 'A goal of an Assay project', GoalSchema, /^examples\/[^/]+\/goals\/[^/]+\.(ya?ml|json)$/],
   ['agent', 'An agent of an Assay project', AgentFileSchema, /^examples\/[^/]+\/agents\/[^/]+\.(ya?ml|json|md)$/],
   ['prompt', 'A prompt of an Assay project', PromptSchema, /^examples\/[^/]+\/prompts\/[^/]+\.(ya?ml|json)$/],
   ['pack', 'The manifest of a pack of agents', PackSchema, /\/pack\.json$/],

@@ -55,12 +55,15 @@ describe('assay runs ancestry', () => {
 
   test('R-XHOST-11: --walk goes on hop by hop, up to the first', async () => {
     const { stdout } = await server.assay('runs', 'ancestry', runs.leaf!, '--walk')
-    expect(
-      stdout
+    const [parents = '', causes = ''] = stdout.split('\n\n')
+    const firstOf = (table: string) =>
+      table
+        .trimEnd()
         .split('\n')
-        .slice(1, -1)
-        .map(line => line.split(/\s+/)[0]),
-    ).toEqual([runs.middle, runs.root])
+        .slice(1)
+        .map(line => line.split(/\s+/)[0])
+    expect(firstOf(parents)).toEqual([runs.middle, runs.root])
+    expect(new Set(firstOf(causes).map(id => id?.split(':')[0]))).toEqual(new Set(Object.values(runs)))
     const { value } = await server.json('runs', 'ancestry', runs.leaf!, '--walk')
     expect(value).toEqual({
       ancestry: [
@@ -68,7 +71,19 @@ describe('assay runs ancestry', () => {
         { runId: runs.middle, hostId, parent: parent('root') },
         { runId: runs.root, hostId, parent: null },
       ],
+      causes: expect.any(Array),
     })
+    // Down to where the first run began to hand over, each step in the log of its run.
+    const { causes: steps } = value as {
+      readonly causes: readonly { runId: string; eventId: string; phase?: string }[]
+    }
+    expect(steps.map(({ runId }) => runId).filter((runId, k, all) => runId !== all[k - 1])).toEqual([
+      runs.leaf,
+      runs.middle,
+      runs.root,
+    ])
+    for (const { runId, eventId } of steps) expect(eventId.startsWith(`${runId}:`)).toBe(true)
+    expect(steps.at(-1)).toMatchObject({ runId: runs.root })
   })
 
   test('a run that is not there is an error', async () => {

@@ -124,6 +124,17 @@ describe('run', () => {
     ])
   })
 
+  test('an input that nothing takes is refused before anything is started, unless that is wanted', async () => {
+    const before = (await server.json('runs', 'list', '--limit', '100')).value.runs.length
+    const refused = await server.assay('run', 'hello', '--input', 'nmae=Ada', '--wait')
+    expect([refused.code, refused.stdout]).toEqual([2, ''])
+    expect(refused.stderr).toContain('--input nmae: nothing in the workflow "hello" takes it; did you mean name?')
+    expect((await server.json('runs', 'list', '--limit', '100')).value.runs).toHaveLength(before)
+    const wanted = await server.json('run', 'hello', '--input', 'nmae=Ada', '--allow-unknown')
+    expect(wanted.value.warnings).toEqual(['inputs["nmae"]: nothing in the workflow takes it'])
+    expect((await server.json('run', 'hello', '--input', 'name=Ada')).value).not.toHaveProperty('warnings')
+  })
+
   test('one idempotency key is one run', async () => {
     const run = () => server.assay('run', 'hello', '--idempotency-key', 'once')
     const [first, second] = [await run(), await run()]

@@ -155,7 +155,7 @@ describe('runs findings', () => {
   test('nothing was judged, or not so much, or there is no such run', async () => {
     const runId = await start('noop')
     const none = await assay('runs', 'findings', runId)
-    expect(none).toEqual({ code: 0, out: '', notes: 'no gate has judged anything in this run' })
+    expect(none).toEqual({ code: 0, out: '', notes: 'no gate has judged anything in this run itself' })
     const beyond = await assay('runs', 'findings', runId, '1')
     expect([beyond.code, beyond.notes]).toEqual([2, expect.stringContaining('no gate has judged anything in it')])
     expect((await assay('runs', 'findings', 'nowhere')).code).toBe(2)

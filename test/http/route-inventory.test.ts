@@ -37,6 +37,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   getAgent: 'manifest:read',
   listTools: 'manifest:read',
   getTool: 'manifest:read',
+  listToolServers: 'transcripts:read',
   listPrompts: 'manifest:read',
   createPrompt: 'manifest:read',
   renderPrompt: 'manifest:read',
@@ -54,9 +55,11 @@ const MATRIX: { readonly [operation: string]: string } = {
   bulkCancelRuns: 'runs:cancel',
   pauseRun: 'runs:cancel',
   resumeRun: 'runs:cancel',
+  retryRun: 'runs:create',
   streamRunEvents: 'runs:read',
   pollRunEvents: 'runs:read',
   getArtifact: 'artifacts:read',
+  readTranscript: 'transcripts:read',
   listVerifications: 'artifacts:read',
   listWithheld: 'artifacts:read',
   getVerification: 'artifacts:read',
@@ -122,6 +125,7 @@ const MATRIX: { readonly [operation: string]: string } = {
   getQuotas: 'manifest:read',
   listPublicKeys: 'authenticated',
   verifyAudit: 'audit:read',
+  listAuditTrail: 'audit:read',
 }
 
 const ask = (key: KeyName | null, row: { method: string; path: string }): Promise<Reply> =>
@@ -166,7 +170,7 @@ describe('every route is accounted for', () => {
 
   test('R-REST-20: with the scope no route is 401, 403 or 5xx; what is not provided is 501', async () => {
     for (const row of host.app.routeTable) {
-      const reply = await ask(row.access === 'tenants:manage' ? 'operator' : 'alice', row)
+      const reply = await ask([row.access, row.alsoNeeds].includes('tenants:manage') ? 'operator' : 'alice', row)
       const said = `${row.operation} ${reply.text}`
       if (ABSENT.includes(row.operation)) expect([reply.status, reply.json.error], said).toEqual(NOT_PROVIDED)
       else expect([401, 403].includes(reply.status) || reply.status >= 500, said).toBe(false)

@@ -104,6 +104,37 @@ describe('schedules over HTTP', () => {
     expect((await host.call('alice', { method: 'POST', url: `/v1/runs/${scheduleId}:cancel` })).status).toBe(404)
   })
 
+  test('are no runs to any route that reads one, and no moment of memory or of files', async () => {
+    await put(scheduled())
+    const [{ scheduleId }] = await list()
+    const { paths } = (await host.call('alice', { url: '/v1/openapi.json' })).json as {
+      readonly paths: { readonly [path: string]: { readonly get?: object } }
+    }
+    const reading = Object.keys(paths).filter(
+      path => path.includes('{runId}') && !path.endsWith('/annotations') && paths[path]?.get !== undefined,
+    )
+    expect(reading.length).toBeGreaterThan(10)
+    const urls = [
+      ...reading.map(path =>
+        path
+          .replace('{runId}', scheduleId)
+          .replace(/\{(number|n)\}/g, '1')
+          .replace(/\{\w+\}/g, 'x'),
+      ),
+      ...['memory', 'workspace/files'].flatMap(what =>
+        ['0', '1', 'end'].map(seq => `/v1/host/assay/${what}?at=${scheduleId}:${seq}`),
+      ),
+      `/v1/host/workspace/files?at=${scheduleId}:1`,
+    ]
+    const others: unknown[] = []
+    for (const url of urls) {
+      const asked = /comparison$|:diff$/.test(url) ? `${url}?against=${scheduleId}` : url
+      const { status, json } = await host.call('alice', { url: asked })
+      if (status !== 404 || json.error !== 'not_found') others.push([url.replace(scheduleId, 'ID'), status, json])
+    }
+    expect(others).toEqual([])
+  })
+
   test('are refused to a key that may start no runs', async () => {
     const reply = await host.call('alice', {
       method: 'POST',

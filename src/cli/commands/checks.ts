@@ -126,7 +126,7 @@ export async function checkServer(url: string, key: string | undefined, now: num
     skew > 60
       ? warn('clock', `the server’s clock differs by ${skew} s`, 'set both clocks by NTP')
       : ok('clock', new Date(now).toISOString())
-  return [await checkHealth(client), clock, await checkKeyAccepted(client)]
+  return [await checkHealth(client), clock, await checkKeyAccepted(client), ...(await checkToolServers(client))]
 }
 
 async function checkHealth(client: AssayClient): Promise<DoctorCheck> {
@@ -138,6 +138,19 @@ async function checkHealth(client: AssayClient): Promise<DoctorCheck> {
     const reasons = JSON.stringify(error.details.reasons ?? error.code)
     return fail('server', `${error.message} ${reasons}`, 'see the server’s log')
   }
+}
+
+/** MCP servers as the running server has them; a key that may not know leaves them out. */
+async function checkToolServers(client: AssayClient): Promise<DoctorCheck[]> {
+  const found = await client.transcripts.toolServers().catch(error => {
+    if (error instanceof AssayError) return undefined
+    throw error
+  })
+  return (found?.servers ?? []).map(({ name, problem }) =>
+    problem === undefined
+      ? ok(`mcp:${name}`, 'can be used')
+      : fail(`mcp:${name}`, problem, 'see what it wrote last: assay tools servers'),
+  )
 }
 
 async function checkKeyAccepted(client: AssayClient): Promise<DoctorCheck> {

@@ -34,13 +34,30 @@ export function addFindings(runs: Command, { terminal }: Cli): void {
 
 async function showAll(terminal: Terminal, client: AssayClient, runId: string): Promise<void> {
   const { verifications } = await client.listVerifications(runId)
-  if (verifications.length === 0) return terminal.note('no gate has judged anything in this run')
+  if (verifications.length === 0) {
+    terminal.note('no gate has judged anything in this run itself')
+    return showChildren(terminal, client, runId)
+  }
   printTable(terminal, ATTEMPTS_HEADER, verifications.map(attemptRow))
   for (const { n } of latestOf(verifications).slice(-SHOWN)) {
     terminal.out('')
     for (const line of attemptLines(await client.getVerification(runId, n))) terminal.out(line)
   }
+  await showChildren(terminal, client, runId)
   for (const step of await nextSteps(client, runId, verifications)) terminal.note(`${pc.dim('next:')}  ${step}`)
+}
+
+/** What was judged in the runs that this one has started: whoever decides here is to know. */
+async function showChildren(terminal: Terminal, client: AssayClient, runId: string): Promise<void> {
+  const { childRuns = [] } = await client.getRun(runId)
+  for (const child of childRuns.slice(-SHOWN)) {
+    const { verifications } = await client.listVerifications(child.runId)
+    if (verifications.length === 0) continue
+    terminal.out('')
+    terminal.out(`in ${child.runId}, which this run has started:`)
+    printTable(terminal, ATTEMPTS_HEADER, verifications.map(attemptRow))
+    terminal.note(pc.dim(`all of it: assay runs findings ${child.runId}`))
+  }
 }
 
 /** An answer that the run waits for comes first; then what else there is to look at. */

@@ -3,6 +3,7 @@ import type { AssayClient } from '../../client/assay-client.js'
 import { AssayError } from '../../client/assay-error.js'
 import type { CreatedRun } from '../../client/wire-shapes.js'
 import { closestName } from '../../core/schema/suggest.js'
+import { unknownInputs } from '../../core/workflow/unknown-inputs.js'
 import type { Cli } from '../cli.js'
 import { UsageError } from '../terminal/usage-error.js'
 import { connect } from './connect.js'
@@ -16,6 +17,7 @@ type Options = StartOptions & {
   readonly tag: readonly string[]
   readonly scope?: string
   readonly memoryScope?: string
+  readonly allowUnknown?: true
 }
 
 export function addRun(program: Command, cli: Cli): void {
@@ -30,6 +32,7 @@ export function addRun(program: Command, cli: Cli): void {
       collectOption,
       [],
     )
+    .option('--allow-unknown', 'also inputs that nothing in the workflow takes')
     .option('--tag <tag>', 'label the run', collectOption, [])
     .option('--scope <id>', 'scope the run belongs to')
     .option('--memory-scope <name>', 'where the run remembers; its scope where left out')
@@ -63,6 +66,7 @@ async function explained(client: AssayClient, what: What, error: unknown): Promi
 
 async function start(client: AssayClient, what: What, options: Options, { terminal }: Cli): Promise<CreatedRun> {
   const { inputs, files } = await readRunInputs(options.input, terminal.readStdin)
+  if (!options.allowUnknown) await refuseUnknown(client, what, [...Object.keys(inputs), ...Object.keys(files)])
   return client.createRun(
     {
       ...what,
@@ -74,5 +78,26 @@ async function start(client: AssayClient, what: What, options: Options, { termin
     },
     options.idempotencyKey,
     files,
+  )
+}
+
+/** Before anything is started: the run would cost the same, and come to something else. */
+async function refuseUnknown(client: AssayClient, what: What, names: readonly string[]): Promise<void> {
+  if (!('workflowId' in what) || names.length === 0) return
+  // A key that may not see the definition, and a workflow that is not there, are for the server to speak of.
+  const definition = await client.getWorkflow(what.workflowId).catch(error => {
+    if (error instanceof AssayError) return undefined
+    throw error
+  })
+  const { nodes, variables } = (definition ?? {}) as Partial<Parameters<typeof unknownInputs>[0]>
+  if (nodes === undefined || variables === undefined) return
+  const [unknown] = unknownInputs({ nodes, variables }, names)
+  if (unknown === undefined) return
+  const known = variables.map(({ name }) => name)
+  const close = closestName(unknown, known)
+  const there = known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`
+  const hint = close === undefined ? there : `did you mean ${close}?`
+  throw new UsageError(
+    `--input ${unknown}: nothing in the workflow ${JSON.stringify(what.workflowId)} takes it; ${hint} (--allow-unknown sends it all the same)`,
   )
 }

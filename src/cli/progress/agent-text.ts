@@ -75,6 +75,10 @@ const costOf = ({ costEstimateUsd }: Payload): string =>
 /** Enough digits to see what one call costs. */
 export const usd = (amount: number): string => `$${Number(amount.toFixed(6))}`
 
+/** Of tokens that have no price nobody knows what they cost, and that is not nothing. */
+export const moneySpent = ({ tokens, costUsd }: { readonly tokens: number; readonly costUsd: number }): string =>
+  costUsd === 0 && tokens > 0 ? 'unknown' : usd(costUsd)
+
 const CEILINGS = [
   ['maxTokens', (most: number) => count(most, 'token')],
   ['maxCostUsd', usd],

@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import type { Verification, VerificationRow } from '../../client/wire-shapes.js'
-import { count, usd } from '../progress/agent-text.js'
+import { moneySpent, count } from '../progress/agent-text.js'
 import { printable } from '../terminal/terminal.js'
 
 /** What gates found, as someone reads it who has to act on it. */
@@ -14,8 +14,8 @@ export const attemptRow = (one: VerificationRow): string[] => [
   workOf(one),
   one.outcome === 'none' ? one.verdict : `${one.verdict} → ${one.outcome}`,
   countsText(one.findings),
-  one.cost?.execution === undefined ? '' : usd(one.cost.execution.costUsd),
-  one.cost === undefined ? '' : usd(one.cost.verification.costUsd),
+  one.cost?.execution === undefined ? '' : moneySpent(one.cost.execution),
+  one.cost === undefined ? '' : moneySpent(one.cost.verification),
   `${one.label}${one.best ? ', best so far' : ''}`,
 ]
 
@@ -111,8 +111,8 @@ const receiptText = ({
 function costLines(cost: Verification['cost']): string[] {
   if (cost === undefined) return []
   const { execution, verification } = cost
-  const line = (name: string, { tokens, costUsd }: typeof verification) =>
-    `${name}${count(tokens, 'token')}, ${usd(costUsd)}`
+  const line = (name: string, spent: typeof verification) =>
+    `${name}${count(spent.tokens, 'token')}, ${spent.costUsd === 0 && spent.tokens > 0 ? 'cost unknown' : moneySpent(spent)}`
   return [...(execution === undefined ? [] : [line('work     ', execution)]), line('judging  ', verification)]
 }
 

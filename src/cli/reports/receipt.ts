@@ -1,6 +1,6 @@
 import type { RunReceipt } from '../../receipts/receipt.js'
 import type { FoundOutput } from '../../receipts/verify-receipt.js'
-import { usd } from '../progress/agent-text.js'
+import { moneySpent } from '../progress/agent-text.js'
 
 /** A receipt that was verified, as somebody reads it who was handed it. */
 
@@ -30,7 +30,7 @@ export function receiptLines({ receipt, keyId, found }: Shown): string[] {
       ? [`unjudged   ${receipt.ungated} results of workers that no blocking gate stands before`]
       : []),
     `judged     ${attempts.length} attempts at ${receipt.gates.length} gates`,
-    `cost       ${usd(cost.spent.costUsd)}, ${cost.spent.tokens} tokens; of it judging ${usd(cost.verification.costUsd)}`,
+    `cost       ${moneySpent(cost.spent)}, ${cost.spent.tokens} tokens; of it judging ${moneySpent(cost.verification)}`,
     ...(found ? outputLines(found) : []),
   ]
 }

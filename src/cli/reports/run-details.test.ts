@@ -76,6 +76,11 @@ describe('agents', () => {
     ])
   })
 
+  test('R-BUDGET-1: tokens without a price have an unknown cost, and not none', () => {
+    const spend = { tokens: 1200, costUsd: 0, toolCalls: 0, retries: 0 }
+    expect(spendRows(run({ assay: { spend } }))[1]).toEqual(['cost', 'unknown'])
+  })
+
   test('R-BUDGET-3: what nobody knows the cost of is told apart', () => {
     const spend = { tokens: 0, costUsd: 0, toolCalls: 0, retries: 0 }
     const held = { ...spend, tokens: 1100, costUsd: 0.0102 }

@@ -1,6 +1,6 @@
 import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
 import { isObject, type Json } from '../../core/json.js'
-import { count, usd } from '../progress/agent-text.js'
+import { moneySpent, count, usd } from '../progress/agent-text.js'
 import { answerCommands, headline } from '../progress/interrupt-text.js'
 import { decisionText } from '../progress/loop-text.js'
 import { spanText } from '../terminal/span.js'
@@ -54,7 +54,7 @@ export function spendRows({ assay }: RunSnapshot): DetailRow[] {
     ceiling === undefined ? amount : `${amount} of ${text(ceiling)}`
   return [
     ['tokens', of(String(spend.tokens), budget.maxTokens)],
-    ['cost', of(usd(spend.costUsd), budget.maxCostUsd, usd)],
+    ['cost', of(moneySpent(spend), budget.maxCostUsd, usd)],
     ['tool calls', of(String(spend.toolCalls), budget.maxToolCalls)],
     ['retries', of(String(spend.retries), budget.maxRetries)],
     ...judgingRows(spend.verification),
@@ -68,7 +68,7 @@ const heldRows = (held: NonNullable<RunSnapshot['assay']>['held']): DetailRow[] 
 
 /** R-DWS-28: what of it went to verifiers. */
 const judgingRows = (spent: NonNullable<RunSnapshot['assay']>['spend']['verification']): DetailRow[] =>
-  spent === undefined ? [] : [['verifying', `${count(spent.tokens, 'token')}, ${usd(spent.costUsd)} of it`]]
+  spent === undefined ? [] : [['verifying', `${count(spent.tokens, 'token')}, ${moneySpent(spent)} of it`]]
 
 /** Whether the run reached what it was for, once it has ended. */
 export function goalRows(run: RunSnapshot): DetailRow[] {
@@ -89,8 +89,8 @@ export const gateRows = ({ assay }: RunSnapshot): string[][] =>
     label ?? verdict ?? 'open',
     String(attempts),
     String(blocking),
-    usd(cost.execution.costUsd),
-    usd(cost.verification.costUsd),
+    moneySpent(cost.execution),
+    moneySpent(cost.verification),
   ])
 
 /** Agents that are at work now: where, who, with which model, and how far. */

@@ -51,7 +51,8 @@ export function decideGoal(
 }
 
 function hear(context: GoalContext, input: GoalInput): Refusal | undefined {
-  if (input.type === 'CreateGoal') return create(context, input)
+  // Whoever comes first makes it.
+  if (input.type === 'CreateGoal') return context.state.phase === 'absent' ? create(context, input) : undefined
   // R-GOAL-18: time is looked at before whatever comes with it.
   if (!isFinal(context.goal) && context.at >= deadlineOf(context.goal)) exceed(context, 'deadline')
   return handle(context, input)

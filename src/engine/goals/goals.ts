@@ -6,6 +6,7 @@ import type { Goal, GoalState } from '../../core/goal/state.js'
 import { type Refusal, refuse } from '../../core/problem.js'
 import { overQuota } from '../../core/quotas.js'
 import { kindOfId, streamId, streamWorkflow } from '../../core/standing/stream.js'
+import { sha256OfJson } from '../../digest.js'
 import type {
   Answer,
   BegunByHand,
@@ -38,16 +39,39 @@ export const createGoals = (
 ): GoalAdmin => {
   const { starter, runs, cache, followers } = ground
   const whole = { ...deps, starter, runs, cache, followers }
-  return new Goals(ground.standing.open(goalKind(whole), { rests: !deps.settings.enabled }), whole)
+  return new Goals(
+    ground.standing.open(goalKind(whole), { rests: !deps.settings.enabled }),
+    whole,
+    () => ground.standing.isAwake,
+  )
 }
 
 class Goals implements GoalAdmin {
   constructor(
     private readonly writer: Writer,
     private readonly deps: GoalDeps,
+    private readonly isAwake: () => boolean,
   ) {}
 
   async create(wanted: NewGoal, response?: (goal: Goal) => RememberedResponse): Promise<Answer<Goal>> {
+    const input = await this.#creation(streamId('goal', this.deps.ids.run()), wanted)
+    if ('code' in input) return { ok: false, refusal: input }
+    return goalIn(await this.writer.create(input.goalId, wanted.owner.tenant, () => ({ input }), remembered(response)))
+  }
+
+  async ensure(name: string, wanted: NewGoal): Promise<Refusal | undefined> {
+    const { tenant } = wanted.owner
+    const goalId = streamId('goal', `project-${sha256OfJson([tenant, name]).slice(0, 32)}`)
+    if (await this.find(tenant, goalId)) return undefined
+    const input = await this.#creation(goalId, wanted)
+    if ('code' in input) return input
+    if (!this.isAwake()) return undefined
+    const answer = await this.writer.ensure(goalId, tenant, () => ({ input }))
+    return !answer.ok && 'refusal' in answer ? answer.refusal : undefined
+  }
+
+  /** What is put to a new goal, or why there cannot be one. */
+  async #creation(goalId: string, wanted: NewGoal): Promise<Extract<GoalInput, { type: 'CreateGoal' }> | Refusal> {
     const { settings } = this.deps
     const { owner, bounds, breaker = BREAKER, work = settings.run, ...texts } = wanted
     const { objective, completion, continuation } = keptOf(texts, settings.redact)
@@ -55,10 +79,9 @@ class Goals implements GoalAdmin {
       (await this.#judgeProblem(owner.tenant, completion)) ??
       this.#armProblem(continuation, work) ??
       (await this.#overQuota(owner.tenant))
-    if (problem) return { ok: false, refusal: problem }
-    const goalId = streamId('goal', this.deps.ids.run())
-    const input = {
-      type: 'CreateGoal' as const,
+    if (problem) return problem
+    return {
+      type: 'CreateGoal',
       goalId,
       check: completion.check,
       mode: continuation.mode,
@@ -70,7 +93,6 @@ class Goals implements GoalAdmin {
       continuation,
       ...(work ? { work } : {}),
     }
-    return goalIn(await this.writer.create(goalId, owner.tenant, () => ({ input }), remembered(response)))
   }
 
   async find(tenant: string, goalId: string): Promise<Goal | undefined> {

@@ -4,6 +4,7 @@ import { type Refusal, refuse } from '../../core/problem.js'
 import type { Recorded } from '../../core/run/events.js'
 import { evolve } from '../../core/run/evolve.js'
 import type { RunState } from '../../core/run/state.js'
+import { isStreamId } from '../../core/standing/stream.js'
 import type { TurnTaking } from '../../timing/turns.js'
 import type { JournalKeeping } from '../ports/journal.js'
 import type { RunRow } from '../ports/run-index.js'
@@ -41,7 +42,7 @@ export async function viewOfRun(deps: MomentDeps, tenant: string, space: Space, 
 
 async function seenAt(deps: MomentDeps, tenant: string, space: Space, moment: Moment): Promise<ViewFound> {
   const { runId } = moment
-  const row = await deps.store.readRun(tenant, runId)
+  const row = isStreamId(runId) ? undefined : await deps.store.readRun(tenant, runId)
   if (!row) return refused(await missingRun(deps.store, tenant, runId))
   const seq = moment.seq === 'end' ? row.length : moment.seq
   if (seq < 1 || seq > row.length) return refused(outsideLog(row, seq))

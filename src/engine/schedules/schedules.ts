@@ -44,6 +44,7 @@ const NO_SCHEDULE = refuse('not_found', 'No such schedule, or not visible to thi
  * workflow and which trigger, so two hosts that register the same workflow mean the same.
  */
 export class Schedules implements ScheduleAdmin {
+  readonly #standing: StreamGround['standing']
   readonly #writer: StreamWriter<ScheduleState, ScheduleInput, ScheduleEffect>
 
   constructor(
@@ -51,6 +52,7 @@ export class Schedules implements ScheduleAdmin {
     private readonly options: SchedulingOptions,
     { standing, starter }: Pick<StreamGround, 'standing' | 'starter'>,
   ) {
+    this.#standing = standing
     this.#writer = standing.open(scheduleKind({ ...deps, starter }))
   }
 
@@ -87,13 +89,17 @@ export class Schedules implements ScheduleAdmin {
     return kept.length + added.length > most && added.length > 0 ? overQuota('schedules', most) : undefined
   }
 
-  /** Brings the schedules in line with what is registered now; `before` is what was, under the same name. */
+  /**
+   * Brings the schedules in line with what is registered now; `before` is what was, under the same name. A host that is made
+   * only to look through a project keeps none.
+   */
   async follow(
     tenant: string | null,
     workflowId: string,
     before: Plan | undefined,
     by: Registrant | undefined,
   ): Promise<void> {
+    if (!this.#standing.isAwake) return
     const owner = this.#owner(tenant)
     const plan = await this.deps.plans.named(owner, workflowId)
     const triggers = plan ? schedulesOf(plan.definition) : []

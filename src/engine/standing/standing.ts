@@ -22,7 +22,7 @@ type Room = Pick<StreamDriver<StreamState, StreamInput, StreamEffect>, 'look' | 
 
 /** What kinds of streams have of the engine: their room, and the runs that they start and look at. */
 export type StreamGround = {
-  readonly standing: Pick<StandingStreams, 'open'>
+  readonly standing: Pick<StandingStreams, 'open' | 'isAwake'>
   readonly starter: RunStarter
   readonly runs: RunWriter
   readonly cache: RunCache
@@ -71,6 +71,11 @@ export class StandingStreams {
       clear: () => slots.clear(),
     })
     return writer
+  }
+
+  /** False before this host is registered: it can hold nothing yet. */
+  get isAwake(): boolean {
+    return this.deps.lease.hostId !== ''
   }
 
   /** Of a kind that this host has no room for, nothing is looked at. */

@@ -51,6 +51,15 @@ export const GoalDetailsAnswer = Type.Object({
       depth: Type.Optional(Type.Integer({ minimum: 0, description: 'How many runs below it somebody is asked' })),
     }),
   ),
+  verdict: OrNull(
+    Type.Object({
+      runId: Type.String(),
+      satisfied: Type.Boolean(),
+      score: Type.Optional(Type.Number({ minimum: 0, maximum: 1, description: 'How much of what is asked was met' })),
+      verification: OrNull(Type.Object({ runId: Type.String(), artifactId: Type.String() })),
+    }),
+    { description: 'The latest' },
+  ),
   best: OrNull(
     Type.Object({
       runId: Type.String(),
@@ -106,7 +115,8 @@ export function renderGoalDetails(goal: Goal): GoalDetailsAnswer {
       owed: arm.owed.length,
     },
     escalation: mode.is === 'escalated' ? mode.why : null,
-    best: best && renderBest(best),
+    verdict: goal.verdict && { ...foundIn(goal.verdict), satisfied: goal.verdict.satisfied },
+    best: best && { ...foundIn(best), verified: best.satisfied },
     assay: {
       run: (runs as JsonObject | undefined) ?? null,
       arm: renderArm(arm.arm),
@@ -123,10 +133,9 @@ function heldUntil(work: Work): string | null {
   return work.is === 'judging' && work.judge.is === 'held' ? iso(work.judge.until) : null
 }
 
-const renderBest = ({ runId, score, satisfied, record }: Verdict) => ({
+const foundIn = ({ runId, score, record }: Verdict) => ({
   runId,
   ...(score === undefined ? undefined : { score }),
-  verified: satisfied,
   verification: record ? { runId: record.runId, artifactId: record.artifactId } : null,
 })
 

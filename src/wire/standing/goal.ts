@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { CONTINUATION_MODES } from '../../core/goal/goal.js'
+import type { GoalSchema } from '../../core/goal/goal-schema.js'
 import { type Goal, goalStateOf, type Verdict } from '../../core/goal/state.js'
 import { OneOf } from '../../core/schema/kinds.js'
 import { EventsAnswer, EventsQuery } from '../event.js'
@@ -61,6 +62,8 @@ export const GoalAnswer = Type.Object(
   closed,
 )
 export type GoalAnswer = Static<typeof GoalAnswer>
+
+export type CreateGoalBody = Static<typeof GoalSchema>
 
 export const ListGoalsQuery = Type.Object({
   state: Type.Optional(OneOf(GOAL_STATES)),

@@ -43,6 +43,7 @@ const DOCUMENT: readonly Case[] = [
     ending: lost('unusable'),
   },
   { name: '404 of a run that it has made', lies: { read: status(404) }, ending: lost('refused') },
+  { name: '410 of a run that it has made', lies: { read: status(410) }, ending: lost('refused') },
   {
     name: 'completed in the document, at work in its log',
     lies: { read: doc({}), poll: () => ({ status: 200, body: polled(LOG.slice(0, 2)) }) },

@@ -69,14 +69,30 @@ describe('three processes', () => {
     }
   })
 
-  it('R-XHOST-9, R-XHOST-11: `assay runs ancestry --walk` leads from B to A, and no further', async () => {
+  it('R-XHOST-9, R-XHOST-11: `assay runs ancestry --walk` leads from B to A, from the last event to the first decision, and no further', async () => {
     const data = two.b.settings.data
     const { code, stdout, stderr } = await startAssay(
       ['runs', 'ancestry', runOfB, '--walk', '--json', '--data', data],
       { env: { ...two.envOfB }, cwd: two.projectOfB },
     ).done
     expect([code, stderr]).toEqual([0, ''])
-    const { ancestry } = JSON.parse(stdout) as { readonly ancestry: readonly object[] }
+    const { ancestry, causes } = JSON.parse(stdout) as {
+      readonly ancestry: readonly object[]
+      readonly causes: readonly { hostId: string; runId: string; eventId: string; type: string; phase?: string }[]
+    }
+    // From the last event there that has a cause to the decision here, and to what that was due to.
+    const last = onB.findLast(({ causationId }) => causationId)! as unknown as { readonly eventId: string }
+    expect(causes[0]).toMatchObject({ hostId: HOST_ID.b, runId: runOfB, eventId: last.eventId })
+    expect(causes.map(({ hostId }) => hostId).filter((host, k, all) => host !== all[k - 1])).toEqual([
+      HOST_ID.b,
+      HOST_ID.a,
+    ])
+    expect(causes.filter(({ hostId }) => hostId === HOST_ID.a)).toMatchObject([
+      { runId, type: 'core.workflowChain.event', phase: 'dispatch.began' },
+      { runId, type: 'runOrchestrator.decided' },
+      { runId, type: 'node.started' },
+      { runId, type: 'run.started' },
+    ])
     expect(ancestry).toEqual([
       {
         runId: runOfB,

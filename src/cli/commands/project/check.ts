@@ -27,7 +27,7 @@ export function addCheck(program: Command, { terminal, exit }: Cli): void {
 async function checked(project: string): Promise<ProjectCheck> {
   try {
     const { checkProject } = await import('../../../check-project.js')
-    return await checkProject(loadConfig({ project }))
+    return await checkProject(loadConfig({ project }), { types: true })
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return { problems: error.problems, warnings: [], checked: {} }
@@ -45,5 +45,6 @@ const NAMES: { readonly [kind: string]: readonly [one: string, many: string] } =
   workflows: ['workflow', 'workflows'],
   gate: ['gate', 'gates'],
   intent: ['intent', 'intents'],
+  goal: ['goal', 'goals'],
   knowledge: ['piece of knowledge', 'pieces of knowledge'],
 }

@@ -14,7 +14,7 @@ import { ownPackage } from './own-package.js'
 
 const TEMPLATES = {
   'checked-answer': 'an answer with sources, and a gate that checks it',
-  'release-notes': 'notes from a git log, held against the log, and approved by a person',
+  'release-notes': 'notes from a git log, held against the log, approved by a person and published once',
   'supervisor-team': 'a supervisor that decides who of its team works next',
 }
 const MODELS = ['openai', 'anthropic', 'google', 'openai-compatible']

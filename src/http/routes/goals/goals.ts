@@ -111,7 +111,7 @@ const listGoals = (edge: Edge, root: Root): Route =>
     method: 'GET',
     path: root.root,
     operation: named('listGoals', root),
-    summary: "The tenant's goals, newest first",
+    summary: "The tenant's goals, newest first, after those of the project",
     access: 'goals:read',
     query: ListGoalsQuery,
     responses: { 200: { description: 'One page of goals', schema: ListGoalsAnswer } },

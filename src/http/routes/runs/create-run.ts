@@ -1,7 +1,9 @@
 import type { Json, JsonObject } from '../../../core/json.js'
 import { type Refusal, refuse } from '../../../core/problem.js'
+import { unknownInputs } from '../../../core/workflow/unknown-inputs.js'
 import type { CreateRun, InspectedRun, MakeResponse, RunRequest } from '../../../engine/api.js'
-import { CreateRunAnswer, CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
+import { CreateRunBody, MAX_METADATA_BYTES, MAX_METADATA_DEPTH } from '../../../wire/run.js'
+import { CreatedRunAnswer } from '../../../wire/trail/created-run.js'
 import type { Caller } from '../../auth/key-cache.js'
 import type { Edge } from '../../deps.js'
 import { unavailableAnswer } from '../../framework-error.js'
@@ -28,7 +30,7 @@ export const createRun = (edge: Edge): Route =>
       TRACE_HEADER,
       CAUSATION_CARRIER,
     ],
-    responses: { 201: { description: 'The run is durable and has started', schema: CreateRunAnswer } },
+    responses: { 201: { description: 'The run is durable and has started', schema: CreatedRunAnswer } },
     refusals: [
       'validation_error',
       'unknown_workflow',
@@ -76,8 +78,23 @@ export const createdBody = ({ runId, status }: InspectedRun) => ({
   statusUrl: `/v1/runs/${runId}`,
 })
 
+/** The protocol has inputs of any name accepted; whoever sent one that nothing takes is told. */
+function warningsOf({ plan, state }: InspectedRun): { warnings?: string[] } {
+  if (state.phase === 'absent') return {}
+  const contexts = (state.gated?.gates ?? []).flatMap(({ gate }) => gate.context ?? [])
+  const unknown = unknownInputs(plan.definition, Object.keys(state.started.inputs)).filter(
+    name => !contexts.includes(`inputs.${name}`),
+  )
+  const told = unknown
+    .slice(0, MOST_TOLD)
+    .map(name => `inputs[${JSON.stringify(name)}]: nothing in the workflow takes it`)
+  return told.length === 0 ? {} : { warnings: told }
+}
+
+const MOST_TOLD = 20
+
 const renderCreated = (view: InspectedRun): HttpAnswer =>
-  json(201, createdBody(view), { location: `/v1/runs/${view.runId}` })
+  json(201, { ...createdBody(view), ...warningsOf(view) }, { location: `/v1/runs/${view.runId}` })
 
 function refusalOfRequest(edge: Edge, call: Call<CreateRunBody>): Refusal | undefined {
   const { body, caller, request } = call
