@@ -46,7 +46,7 @@ import { JournalCollector } from './retention/journal-collector.js'
 import { Purger } from './retention/purger.js'
 import { SEARCH_PATH } from './processes/search-path.js'
 import { createCodeStep } from './steps/code/code-step.js'
-import { describeSteps } from './steps/code/registry.js'
+import { compileWorkflow, describeSteps } from './steps/code/registry.js'
 import { createCommandStep } from './steps/command-step.js'
 import { createHttpStep } from './steps/http-step.js'
 import { createToolStep } from './steps/tool-step.js'
@@ -165,10 +165,10 @@ export function actorsOf(
   ])
 }
 
-/** What the steps of the project say of themselves. */
-export async function stepsDescribed({ project, data, steps: { memoryMb } }: Config, { clock }: Pick<Ground, 'clock'>) {
-  if (project === undefined) return { contracts: new Map(), problems: [] }
-  return describeSteps({ project, data, memoryMb, searchPath: SEARCH_PATH, clock })
+/** What the code of a project says of itself: its steps, and what its workflows in TypeScript come to. */
+export function projectCode({ project = '', data, steps: { memoryMb } }: Config, { clock }: Pick<Ground, 'clock'>) {
+  const deps = { project, data, memoryMb, searchPath: SEARCH_PATH, clock }
+  return { steps: () => describeSteps(deps), compile: (file: string) => compileWorkflow(deps, file) }
 }
 
 /** Other hosts, none of which may be this one. */

@@ -29,6 +29,7 @@ import {
   actorsOf,
   certificatesOf,
   commitmentsFor,
+  projectCode,
   configuredKey,
   conformancePerformers,
   deskSettings,
@@ -42,7 +43,6 @@ import {
   projectGoals,
   receiptsOf,
   spacesOf,
-  stepsDescribed,
 } from './furnish.js'
 import { type Ground, type HostParts, layGround, type Opened, type Unbounded } from './ground.js'
 import { settleHostId } from './host-id.js'
@@ -248,11 +248,11 @@ type ProjectParts = {
 function projectOf(config: Config, { engine, goals, standards, house, ground, loaded }: ProjectParts) {
   const { log, clock } = ground
   const make = projectGoals(config, goals, engine, log)
-  const steps = () => stepsDescribed(config, { clock })
+  const code = projectCode(config, { clock })
   const register = async () => {
     const { project } = config
     if (project === undefined) return
-    const found = await registerProject(project, { ...registrarOf(config, engine, standards, house, log), steps })
+    const found = await registerProject(project, { ...registrarOf(config, engine, standards, house, log), ...code })
     if (found.length > 0) throw new ConfigError(found)
     // Goals name gates, which nobody is told of before they are all there.
     loaded()
@@ -357,7 +357,7 @@ const registrarOf = (
   standards: StandardsRegistry,
   house: AgentHouse,
   log: Log,
-): Omit<Registrar, 'steps'> => ({
+): Omit<Registrar, 'steps' | 'compile'> => ({
   engine,
   agents: house.catalog
     .list()

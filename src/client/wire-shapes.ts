@@ -212,6 +212,8 @@ export type FileList = Static<typeof ListFilesAnswer>
 
 /** Which runs are listed. */
 export type RunFilter = {
+  /** Contributing runs of this goal. */
+  readonly goalId?: string
   readonly status?: string
   readonly workflowId?: string
   readonly tag?: string

@@ -1,5 +1,6 @@
 import { at } from '../e2e/judging/project.js'
 import { node, workflow } from '../http/harness.js'
+import { GOAL_OPERATIONS } from './goal-operations.js'
 import { type Ask, isOver, type KeyOf, type LiveHost } from './live-host.js'
 
 /** A request that ought to succeed, for every operation of the OpenAPI document. */
@@ -105,6 +106,7 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
     return { url: `/v1/workflows/${id}`, ask: { method: 'PUT', body: workflow(id, [node('n', 'core.noop')]) } }
   },
   validateWorkflow: () => ({ url: '/v1/workflows:validate', ask: post(workflow('w', [node('n', 'core.noop')])) }),
+  ...GOAL_OPERATIONS,
   async listSchedules(p) {
     await scheduling(p)
     return { url: `${SCHEDULES}?limit=2` }

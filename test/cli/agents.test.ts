@@ -158,9 +158,44 @@ describe('a run of an agent', () => {
     const { code, out, notes } = await assay('chat', '@researcher what is rain?', '--wait')
     expect(code, notes).toBe(0)
     expect(out).toContain('petrichor')
+    const plain = await assay('chat', '@researcher what is rain?')
+    expect([plain.code, plain.out]).toEqual([0, expect.stringContaining('petrichor')])
+    const detached = await assay('chat', '@researcher what is rain?', '--detach')
+    expect(detached.out).toMatch(/^[0-9a-f-]{36}$/)
     const lost = await assay('chat', 'what is rain?')
     expect(lost.code).toBe(2)
     expect(lost.notes).toMatch(/mentions no agent[\s\S]*local\.example\.writer/)
+  })
+
+  test('chat goes on at a terminal, with the same agent in one conversation, until an empty line', async () => {
+    const out: string[] = []
+    const questions: string[] = []
+    const lines = ['and snow?', '@researcher and hail?', '']
+    const terminal = {
+      out: (line: string) => void out.push(line),
+      note: () => undefined,
+      draw: () => undefined,
+      isLive: false,
+      columns: 120,
+      readStdin: async () => '',
+      converse: () => ({
+        ask: async (question: string) => {
+          questions.push(question)
+          return lines.shift()
+        },
+        end: () => undefined,
+      }),
+    }
+    const code = await main(['--data', path.join(folder, 'data'), 'chat', '@researcher what is rain?'], terminal)
+    expect(code).toBe(0)
+    expect(questions).toHaveLength(3)
+    expect(questions[0]).toContain('@local.example.researcher >')
+    expect(out.join('\n')).toContain('petrichor')
+    const { runs } = await json('runs', 'list', '--limit', '3')
+    const started = await Promise.all(runs.map((run: { runId: string }) => json('runs', 'events', run.runId)))
+    const told = started.map(({ events }) => events[0].payload)
+    expect(new Set(told.map(({ scopeId }) => scopeId)).size).toBe(1)
+    expect(told.map(({ inputs }) => inputs.task).toReversed()).toEqual(['what is rain?', 'and snow?', 'and hail?'])
   })
 
   test('R-BUDGET-2: runs get shows what was spent against the ceilings', async () => {
@@ -168,7 +203,7 @@ describe('a run of an agent', () => {
     const { runId } = await json('run', 'brief', '--wait', ...budget)
     const { out } = await assay('runs', 'get', runId)
     expect(out).toMatch(/^tokens +[1-9]\d* of 100000$/m)
-    expect(out).toMatch(/^cost +unknown of \$0\.5$/m)
+    expect(out).toMatch(/^cost +\$0 of \$0\.5$/m)
     expect(out).toMatch(/^tool calls +0 of 50$/m)
   })
 

@@ -41,7 +41,7 @@ async function ownTests() {
 
 test('there is a template for each thing that is promised, and a model for each', () => {
   expect([TEMPLATES.sort(), MODELS.sort()]).toEqual([
-    ['checked-answer', 'release-notes', 'supervisor-team'],
+    ['checked-answer', 'release-notes', 'standing-goal', 'supervisor-team'],
     ['anthropic', 'google', 'openai', 'openai-compatible'],
   ])
 })
@@ -112,7 +112,10 @@ describe('where it is made', () => {
   })
 
   test.each([
-    [['init', 'checked'], /^error: there is no template "checked"; use checked-answer, release-notes, supervisor-team/],
+    [
+      ['init', 'checked'],
+      /^error: there is no template "checked"; use checked-answer, release-notes, supervisor-team, standing-goal/,
+    ],
     [['init', 'checked-answer', 'x', '--model', 'gpt'], /Allowed choices are openai, anthropic, google/],
   ])('%j is refused, and nothing is made', async (args, message) => {
     const { code, stderr } = await runHere(args)

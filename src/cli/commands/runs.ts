@@ -14,6 +14,7 @@ import {
   hasCeilings,
   invocationRows,
   loopRows,
+  pricedIn,
   spendRows,
   waitingRows,
   workerRows,
@@ -97,7 +98,7 @@ function addReads(runs: Command, { terminal }: Cli): void {
       const client = await connect(options)
       const run = await client.getRun(runId)
       if (options.json) printJson(terminal, run)
-      else printRun(terminal, run, hasCeilings(run) ? await client.discover() : {})
+      else printRun(terminal, run, hasCeilings(run) ? await client.discover() : {}, await pricedOf(client, run))
     })
 
   runs
@@ -198,7 +199,14 @@ function addCommands(runs: Command, { terminal }: Cli): void {
   command('resume', 'let a paused run go on')
 }
 
-function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void {
+/** Read off the logs only where the sum does not say it: of the run, and of those it has started. */
+async function pricedOf(client: AssayClient, { runId, assay, childRuns = [] }: RunSnapshot) {
+  if (assay === undefined || assay.spend.costUsd > 0 || assay.spend.tokens === 0) return undefined
+  const logs = await Promise.all([runId, ...childRuns.map(child => child.runId)].map(id => client.readEvents(id)))
+  return pricedIn(logs.flat())
+}
+
+function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields, priced: ReturnType<typeof pricedIn>): void {
   const line = (name: string, value: string | undefined) => {
     if (value !== undefined) terminal.out(`${pc.dim(name.padEnd(10))} ${printable(value)}`)
   }
@@ -209,7 +217,7 @@ function printRun(terminal: Terminal, run: RunSnapshot, discovery: Fields): void
   line('ended', run.completedAt)
   line('node', run.currentNodeId)
   if (run.outputs !== undefined) line(hasGivenUp(run) ? 'unverified' : 'outputs', JSON.stringify(run.outputs))
-  const rows = [...waitingRows(run), ...goalRows(run), ...loopRows(run, discovery), ...spendRows(run)]
+  const rows = [...waitingRows(run), ...goalRows(run), ...loopRows(run, discovery), ...spendRows(run, priced)]
   for (const [name, value] of rows) line(name, value)
   line('parent', run.parentRunId)
   if (run.forkedFrom !== undefined) {

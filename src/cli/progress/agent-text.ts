@@ -75,9 +75,9 @@ const costOf = ({ costEstimateUsd }: Payload): string =>
 /** Enough digits to see what one call costs. */
 export const usd = (amount: number): string => `$${Number(amount.toFixed(6))}`
 
-/** Of tokens that have no price nobody knows what they cost, and that is not nothing. */
+/** Tokens may have cost nothing, or have no price: a sum alone does not say which, so neither is claimed. */
 export const moneySpent = ({ tokens, costUsd }: { readonly tokens: number; readonly costUsd: number }): string =>
-  costUsd === 0 && tokens > 0 ? 'unknown' : usd(costUsd)
+  costUsd === 0 && tokens > 0 ? 'none known' : usd(costUsd)
 
 const CEILINGS = [
   ['maxTokens', (most: number) => count(most, 'token')],

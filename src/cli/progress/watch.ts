@@ -32,7 +32,7 @@ export async function watchRun(
   runId: string,
   options: WatchOptions,
 ): Promise<ExitCode> {
-  const { run, progress } = await left(terminal, runId, () => followRun(terminal, client, runId, options))
+  const { run, progress } = await leaving(terminal, runId, () => followRun(terminal, client, runId, options))
   const { outputs } = progress
   const exit = exitCodeOf(run, options)
   if (hasGivenUp(run) && isOnlyForced(run)) terminal.note(forcedNote(run))
@@ -44,7 +44,7 @@ export async function watchRun(
 }
 
 /** Whoever stops watching has not stopped the run, and is told so. */
-async function left<T>(terminal: Terminal, runId: string, watch: () => Promise<T>): Promise<T> {
+export async function leaving<T>(terminal: Terminal, runId: string, watch: () => Promise<T>): Promise<T> {
   const leave = () => {
     terminal.note(
       `the run goes on; look again with: assay runs follow ${runId}, or end it with: assay runs cancel ${runId}`,

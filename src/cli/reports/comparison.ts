@@ -36,7 +36,7 @@ const differing = (steps: readonly Pair[]): number => steps.filter(({ differs })
 
 function sideLines(name: string, { runId, spent, changed, ...side }: Side): string[] {
   return [
-    `${name}  ${runId}  ${outcomeText(side)}; ${spent.tokens} tokens, ${spent.costUsd === 0 && spent.tokens > 0 ? 'cost unknown' : usd(spent.costUsd)}`,
+    `${name}  ${runId}  ${outcomeText(side)}; ${spent.tokens} tokens, ${spent.costUsd === 0 && spent.tokens > 0 ? 'no cost known' : usd(spent.costUsd)}`,
     ...changed.map(what => printable(`   changed: ${what}`)),
   ]
 }

@@ -112,7 +112,7 @@ function costLines(cost: Verification['cost']): string[] {
   if (cost === undefined) return []
   const { execution, verification } = cost
   const line = (name: string, spent: typeof verification) =>
-    `${name}${count(spent.tokens, 'token')}, ${spent.costUsd === 0 && spent.tokens > 0 ? 'cost unknown' : moneySpent(spent)}`
+    `${name}${count(spent.tokens, 'token')}, ${spent.costUsd === 0 && spent.tokens > 0 ? 'no cost known' : moneySpent(spent)}`
   return [...(execution === undefined ? [] : [line('work     ', execution)]), line('judging  ', verification)]
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { RunSnapshot } from '../../client/wire-shapes.js'
-import { hasCeilings, invocationRows, loopRows, spendRows, waitingRows, workerRows } from './run-details.js'
+import type { RunEventDoc, RunSnapshot } from '../../client/wire-shapes.js'
+import { hasCeilings, invocationRows, loopRows, pricedIn, spendRows, waitingRows, workerRows } from './run-details.js'
 
 const run = (more: Partial<RunSnapshot>): RunSnapshot => ({
   runId: 'r',
@@ -78,7 +78,17 @@ describe('agents', () => {
 
   test('R-BUDGET-1: tokens without a price have an unknown cost, and not none', () => {
     const spend = { tokens: 1200, costUsd: 0, toolCalls: 0, retries: 0 }
-    expect(spendRows(run({ assay: { spend } }))[1]).toEqual(['cost', 'unknown'])
+    const costs = (priced?: 'all' | 'not-all') => spendRows(run({ assay: { spend } }), priced)[1]
+    expect([costs(), costs('not-all'), costs('all')]).toEqual([
+      ['cost', 'none known'],
+      ['cost', 'unknown'],
+      ['cost', '$0'],
+    ])
+    const used = (more: object) =>
+      ({ type: 'provider.usage', payload: { totalTokens: 7, ...more } }) as unknown as RunEventDoc
+    expect(pricedIn([])).toBeUndefined()
+    expect(pricedIn([used({ costEstimateUsd: 0 })])).toBe('all')
+    expect(pricedIn([used({ costEstimateUsd: 0 }), used({})])).toBe('not-all')
   })
 
   test('R-BUDGET-3: what nobody knows the cost of is told apart', () => {

@@ -1,6 +1,6 @@
-import type { Fields, RunSnapshot } from '../../client/wire-shapes.js'
+import type { Fields, RunEventDoc, RunSnapshot } from '../../client/wire-shapes.js'
 import { isObject, type Json } from '../../core/json.js'
-import { moneySpent, count, usd } from '../progress/agent-text.js'
+import { count, moneySpent, usd } from '../progress/agent-text.js'
 import { answerCommands, headline } from '../progress/interrupt-text.js'
 import { decisionText } from '../progress/loop-text.js'
 import { spanText } from '../terminal/span.js'
@@ -47,19 +47,34 @@ export function loopRows(run: RunSnapshot, discovery: Fields): DetailRow[] {
 }
 
 /** What the run and its children have spent, each against its ceiling where there is one. */
-export function spendRows({ assay }: RunSnapshot): DetailRow[] {
+export function spendRows({ assay }: RunSnapshot, priced?: 'all' | 'not-all'): DetailRow[] {
   if (assay === undefined) return []
   const { spend, held, budget = {} } = assay
   const of = (amount: string, ceiling: number | undefined, text: (most: number) => string = String) =>
     ceiling === undefined ? amount : `${amount} of ${text(ceiling)}`
   return [
     ['tokens', of(String(spend.tokens), budget.maxTokens)],
-    ['cost', of(moneySpent(spend), budget.maxCostUsd, usd)],
+    ['cost', of(costText(spend, priced), budget.maxCostUsd, usd)],
     ['tool calls', of(String(spend.toolCalls), budget.maxToolCalls)],
     ['retries', of(String(spend.retries), budget.maxRetries)],
     ...judgingRows(spend.verification),
     ...heldRows(held),
   ]
+}
+
+type Spent = { readonly tokens: number; readonly costUsd: number }
+
+const costText = (spend: Spent, priced: 'all' | 'not-all' | undefined): string =>
+  priced === 'not-all' ? 'unknown' : priced === 'all' ? usd(spend.costUsd) : moneySpent(spend)
+
+type Usage = { readonly totalTokens?: number; readonly costEstimateUsd?: number }
+
+/** Whether everything that these logs tell of had a price; undefined where they tell of nothing that took tokens. */
+export function pricedIn(events: readonly RunEventDoc[]): 'all' | 'not-all' | undefined {
+  const usages = events.flatMap(({ type, payload }) => (type === 'provider.usage' ? [payload as Usage] : []))
+  const used = usages.filter(({ totalTokens = 0 }) => totalTokens > 0)
+  if (used.length === 0) return undefined
+  return used.every(({ costEstimateUsd }) => costEstimateUsd !== undefined) ? 'all' : 'not-all'
 }
 
 /** What nobody knows the cost of is not among what was spent. */

@@ -16,6 +16,7 @@ const TEMPLATES = {
   'checked-answer': 'an answer with sources, and a gate that checks it',
   'release-notes': 'notes from a git log, held against the log, approved by a person and published once',
   'supervisor-team': 'a supervisor that decides who of its team works next',
+  'standing-goal': 'a checklist that is worked on, run after run, until a gate says that it is done',
 }
 const MODELS = ['openai', 'anthropic', 'google', 'openai-compatible']
 const templates = path.join(programRoot, 'templates')
