@@ -33,6 +33,10 @@ export function renderRegistry(fileNames) {
     ...nodes.map(({ symbol }) => `  ${symbol},`),
     ']',
     '',
+    '/** Each of them with what its configuration is made of. */',
+    'export type CoreNode =',
+    ...nodes.map(({ symbol }) => `  | typeof ${symbol}`),
+    '',
   ].join('\n')
 }
 

@@ -11,7 +11,7 @@ import type { Opened } from './ground.js'
 import { compose } from './host.js'
 import { isProjectFolder } from './project/config-file.js'
 import { loadGoals } from './project/goals.js'
-import { loadProject, ProjectError } from './project/load-project.js'
+import { ProjectError, workflowFiles } from './project/load-project.js'
 import { loadStandards } from './project/standards.js'
 import { typeProblems } from './project/type-check.js'
 
@@ -27,7 +27,8 @@ export type ProjectCheck = {
 
 /**
  * Makes a host of the project, as `serve` does, with a database of its own that is thrown away, and has it register
- * everything; but it listens nowhere and runs nothing. `types`: the TypeScript of the project is compiled, too, which takes long. So what is right here and what is right there cannot differ.
+ * everything; but it listens nowhere and runs nothing. So what is right here and what is right there cannot differ. With
+ * `types` the types of its TypeScript are checked as well, which takes long.
  */
 export async function checkProject(config: Config, { types = false } = {}): Promise<ProjectCheck> {
   const { project } = config
@@ -114,7 +115,7 @@ async function counted(project: string): Promise<{ [kind: string]: number }> {
   const goals = await loadGoals(project)
   const kinds = ['gate', 'intent', 'knowledge'] as const
   return {
-    workflows: (await loadProject(project)).workflows.length,
+    workflows: (await workflowFiles(project)).length,
     ...Object.fromEntries(kinds.map(kind => [kind, standards.filter(one => one.kind === kind).length])),
     ...(goals.length > 0 && { goal: goals.length }),
   }

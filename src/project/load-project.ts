@@ -25,17 +25,17 @@ export class ProjectError extends Error {
 const MAX_WORKFLOWS = 10_000
 
 /**
- * Reads `workflows/*.{json,yaml,yml}`, in name order. A folder without `workflows` has none. Throws ProjectError with
- * every problem found; whether a definition makes sense is for the host to say.
+ * Reads `workflows/*.{json,yaml,yml}`, in name order, and what `compile` makes of those in TypeScript. A folder without
+ * `workflows` has none. Throws ProjectError with every problem found; whether a definition makes sense is for the host to say.
  */
-export async function loadProject(dir: string): Promise<Project> {
+export async function loadProject(dir: string, compile: CompileWorkflow = nobodyCompiles): Promise<Project> {
   const names = await workflowFiles(dir)
   const problems: string[] = []
   const workflows = new Map<string, ProjectWorkflow>()
   for (const name of names) {
     const file = path.join('workflows', name)
     try {
-      const definition = await readDefinition(path.join(dir, file))
+      const definition = await definitionIn(path.join(dir, file), compile)
       const id = String(definition.id)
       const other = workflows.get(id)
       if (other !== undefined)
@@ -50,19 +50,38 @@ export async function loadProject(dir: string): Promise<Project> {
   return { dir, workflows: [...workflows.values()] }
 }
 
+/** The workflow that a file of code makes, or why it makes none. */
+export type CompileWorkflow = (file: string) => Promise<JsonObject | string>
+
+const nobodyCompiles: CompileWorkflow = async () => 'it is code, and compiled only where a host takes up its project'
+
+const CODE = /\.(?:m?ts|mjs)$/
+
+async function definitionIn(file: string, compile: CompileWorkflow): Promise<JsonObject> {
+  if (!CODE.test(file)) return readDefinition(file)
+  const made = await compile(file)
+  if (typeof made === 'string') throw new DocumentError(`${file}: ${made}`)
+  return completed(made, file)
+}
+
 /** One workflow file, completed; its id defaults to the file's name. */
 export async function readDefinition(file: string): Promise<JsonObject> {
   const document = await readDocument(file)
   if (!isObject(document)) throw new DocumentError(`${file}: must hold one workflow definition (an object)`)
+  return completed(document, file)
+}
+
+function completed(document: JsonObject, file: string): JsonObject {
   const definition = completeDefinition(document, path.basename(file, path.extname(file)))
   if (typeof definition.id !== 'string') throw new DocumentError(`${file}: id must be a string`)
   return definition
 }
 
-async function workflowFiles(dir: string): Promise<string[]> {
+/** Names of them, in order. */
+export async function workflowFiles(dir: string): Promise<string[]> {
   if (!(await isFolder(dir))) throw new ProjectError([`${dir}: no such project folder; check --project`])
   const folder = path.join(dir, 'workflows')
-  const names = await filesIn(folder, /^[^.].*\.(json|ya?ml)$/)
+  const names = await filesIn(folder, /^[^.].*(?<!\.d|\.test)\.(json|ya?ml|m?ts|mjs)$/)
   if (names.length > MAX_WORKFLOWS) throw new ProjectError([`${folder}: more than ${MAX_WORKFLOWS} workflow files`])
   return names
 }

@@ -2,7 +2,7 @@ import type { RunEngine } from '../engine/api.js'
 import type { ToolLacking } from '../engine/ports/agents.js'
 import type { Log } from '../engine/ports/log.js'
 import { fillSteps, type StepContracts } from './fill-steps.js'
-import { loadProject, type ProjectWorkflow } from './load-project.js'
+import { type CompileWorkflow, loadProject, type ProjectWorkflow } from './load-project.js'
 import { loadStandards, type ProjectStandard } from './standards.js'
 
 /** What a project is registered with. */
@@ -14,6 +14,8 @@ export type Registrar = {
   readonly toolsLacking: (toolIds: readonly string[]) => Promise<readonly ToolLacking[]>
   /** What the steps of the project say of themselves, and what is wrong with them. */
   readonly steps: () => Promise<{ readonly contracts: StepContracts; readonly problems: readonly string[] }>
+  /** What files of TypeScript in `workflows/` make. */
+  readonly compile: CompileWorkflow
   readonly share: (standards: readonly ProjectStandard[]) => Promise<readonly string[]>
   readonly log: Log
 }
@@ -21,7 +23,7 @@ export type Registrar = {
 /** Registers the workflows and standards of a project; everything that keeps the host from starting with it, by file. */
 export async function registerProject(dir: string, registrar: Registrar): Promise<string[]> {
   const { engine, share, log } = registrar
-  const { workflows, problems } = await withSteps((await loadProject(dir)).workflows, registrar)
+  const { workflows, problems } = await withSteps((await loadProject(dir, registrar.compile)).workflows, registrar)
   if (problems.length > 0) return problems
   for (const { file, definition } of workflows) {
     const answer = await engine.putWorkflow(null, definition)

@@ -9,3 +9,16 @@ export {
   type StepResponse,
   type StepSecret,
 } from './code/define-step.js'
+export {
+  defineWorkflow,
+  type EdgeOf,
+  type EdgeText,
+  expression,
+  type NodeConfig,
+  type NodeOf,
+  type NodeTypeId,
+  output,
+  value,
+  variable,
+  type WorkflowSketch,
+} from './code/define-workflow.js'

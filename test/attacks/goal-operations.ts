@@ -20,6 +20,13 @@ async function active({ live }: Pool): Promise<string> {
   return json.goals[0]?.id ?? fresh(live)
 }
 
+/** One whose log has ended: whoever follows it is not kept. */
+async function ended({ live }: Pool): Promise<string> {
+  const { json } = await live.call('alice', '/v1/goals?state=bound-exceeded&limit=1')
+  const nothing = { ...GOAL, bounds: { maxCostUsd: 0 } }
+  return json.goals[0]?.id ?? (await live.call('alice', '/v1/goals', post(nothing))).json.id
+}
+
 const fresh = async (live: Pool['live']): Promise<string> => (await live.call('alice', '/v1/goals', post(GOAL))).json.id
 
 const under = (root: string, suffix: string): { readonly [operation: string]: (pool: Pool) => Promise<Good> } => ({
@@ -40,10 +47,10 @@ const under = (root: string, suffix: string): { readonly [operation: string]: (p
   [`abandonGoal${suffix}`]: async p => ({ url: `${root}/${await active(p)}/abandon`, ask: post({}) }),
   [`runGoal${suffix}`]: async ({ live }) => ({ url: `${root}/${await fresh(live)}/run`, ask: post({}) }),
   [`streamGoalEvents${suffix}`]: async p => ({
-    url: `${root}/${await active(p)}/events`,
+    url: `${root}/${await ended(p)}/events`,
     ask: { headers: { accept: 'application/json' } },
   }),
-  [`pollGoalEvents${suffix}`]: async p => ({ url: `${root}/${await active(p)}/events/poll?timeout=1` }),
+  [`pollGoalEvents${suffix}`]: async p => ({ url: `${root}/${await ended(p)}/events/poll?timeout=1` }),
 })
 
 export const GOAL_OPERATIONS: { readonly [operation: string]: (pool: Pool) => Promise<Good> } = {

@@ -86,8 +86,21 @@ function responseOf({ status, headers, text, truncated }: JsonObject): StepRespo
   }
 }
 
-async function main(file: string): Promise<void> {
+/** A workflow is data: what the file makes of it now is what there is. */
+async function compile(file: string): Promise<void> {
+  try {
+    const { default: definition } = (await import(pathToFileURL(file).href)) as { readonly default?: unknown }
+    if (isObject(definition)) say({ say: 'workflow', definition: JSON.parse(JSON.stringify(definition)) as JsonObject })
+    else say({ say: 'unusable', problem: 'it must export a workflow by default: export default defineWorkflow({ … })' })
+  } catch (error) {
+    say({ say: 'unusable', problem: error instanceof Error ? `${error.name}: ${error.message}` : String(error) })
+  }
+  process.exit()
+}
+
+async function main(file: string, kind: string): Promise<void> {
   register(new URL('./load-hooks.js', import.meta.url))
+  if (kind === 'workflow') return compile(file)
   const read = await readStep(() => import(pathToFileURL(file).href))
   if (!read.ok) {
     say({ say: 'unusable', problem: read.problem })
@@ -105,4 +118,4 @@ process.on('uncaughtException', error => {
   process.exit()
 })
 
-await main(process.argv[2] ?? '')
+await main(process.argv[2] ?? '', process.argv[3] ?? 'step')

@@ -118,6 +118,8 @@ class Running {
     switch (message.say) {
       case 'loaded':
         return void this.#loaded(message.step).catch(error => this.#fail(String(error)))
+      case 'workflow':
+        return
       case 'unusable':
         return this.#tell(changed(`steps/${this.task.step} cannot be loaded: ${this.#words(message.problem)}`))
       case 'ask':

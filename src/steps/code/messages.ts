@@ -18,6 +18,7 @@ export type StepShown = StepContract & {
 
 export type FromStep =
   | { readonly say: 'loaded'; readonly step: StepShown }
+  | { readonly say: 'workflow'; readonly definition: JsonObject }
   | { readonly say: 'unusable'; readonly problem: string }
   | { readonly say: 'ask'; readonly id: number; readonly what: StepQuestion; readonly args: Json }
   | { readonly say: 'progress'; readonly text: string }
@@ -50,6 +51,10 @@ export type StepTask = {
   readonly traceparent: string
   readonly secrets: { readonly [name: string]: string }
 }
+
+/** What a file is loaded as. */
+export const KINDS = ['step', 'workflow'] as const
+export type FileKind = (typeof KINDS)[number]
 
 /** The pipes, by their numbers in the child. */
 export const TO_HOST = 3

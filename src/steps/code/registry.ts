@@ -2,7 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
 import type { Clock } from '../../engine/ports/clock.js'
-import type { FromStep, StepContract } from './messages.js'
+import type { JsonObject } from '../../core/json.js'
+import type { FileKind, FromStep, StepContract } from './messages.js'
 import { type StepFile, stepFiles } from './step-files.js'
 import { type StepEnd, type StepPlace, startStepProcess } from './step-process.js'
 
@@ -40,21 +41,35 @@ export async function describeSteps(deps: DescribeDeps): Promise<DescribedSteps>
   return { contracts, problems: problems.sort() }
 }
 
-async function describe(deps: DescribeDeps, { file, name }: StepFile): Promise<StepContract | string> {
+const describe = (deps: DescribeDeps, { file }: StepFile): Promise<StepContract | string> =>
+  loaded(deps, file, 'step', message => {
+    if (message.say !== 'loaded') return undefined
+    const { input, output, repeat } = message.step
+    return { input, output, repeat }
+  })
+
+/** The workflow that a file of TypeScript makes, or why it makes none. */
+export const compileWorkflow = (deps: DescribeDeps, file: string): Promise<JsonObject | string> =>
+  loaded(deps, file, 'workflow', message => (message.say === 'workflow' ? message.definition : undefined))
+
+/** Loads a file in a process of its own and hears what it says of itself. */
+async function loaded<Told extends object>(
+  deps: DescribeDeps,
+  file: string,
+  kind: FileKind,
+  toldBy: (message: FromStep) => Told | undefined,
+): Promise<Told | string> {
   const home = await mkdtemp(path.join(os.tmpdir(), 'assay-step-'))
   try {
-    let told: StepContract | string | undefined
-    const limits = { effectId: `describe-${name}-${path.basename(home)}`, timeoutMs: LOAD_MS, clock: deps.clock }
+    let told: Told | string | undefined
+    const limits = { effectId: `load-${path.basename(home)}`, timeoutMs: LOAD_MS, clock: deps.clock }
     const heard = (message: FromStep) => {
       if (message.say === 'unusable') told ??= `it cannot be loaded: ${message.problem}`
-      if (message.say === 'failed') told ??= `it fails while it is loaded: ${message.message}`
-      if (message.say === 'loaded') {
-        const { input, output, repeat } = message.step
-        told ??= { input, output, repeat }
-        running.stop('aborted')
-      }
+      else if (message.say === 'failed') told ??= `it fails while it is loaded: ${message.message}`
+      else told ??= toldBy(message)
+      if (told !== undefined) running.stop('aborted')
     }
-    const running = await startStepProcess({ ...deps, file, home }, limits, heard)
+    const running = await startStepProcess({ ...deps, file, kind, home }, limits, heard)
     const end = await running.ended
     return told ?? withoutWord(end)
   } finally {

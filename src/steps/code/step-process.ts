@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { messageLines } from '../../agents/tools/mcp/message-lines.js'
 import type { Clock } from '../../engine/ports/clock.js'
 import { endGroup, endInheritors, residentBytes } from '../../processes/group.js'
-import { FROM_HOST, type FromStep, TO_HOST, type ToStep } from './messages.js'
+import { type FileKind, FROM_HOST, type FromStep, TO_HOST, type ToStep } from './messages.js'
 
 /**
  * The process of one step.
@@ -21,6 +21,8 @@ import { FROM_HOST, type FromStep, TO_HOST, type ToStep } from './messages.js'
  */
 export type StepPlace = {
   readonly file: string
+  /** What it is loaded as; a step where nothing is said. */
+  readonly kind?: FileKind
   readonly project: string
   /** The host's own folder, which may lie in the project. */
   readonly data: string
@@ -69,7 +71,7 @@ export async function startStepProcess(
   heard: (message: FromStep) => void,
 ): Promise<StepProcess> {
   const limits = [String((place.memoryMb + RESERVE_MB) * 1_024), String(Math.ceil(timeoutMs / 1_000) * PROCESSORS)]
-  const command = [process.execPath, ...(await flagsFor(place)), MAIN, place.file]
+  const command = [process.execPath, ...(await flagsFor(place)), MAIN, place.file, place.kind ?? 'step']
   const marker = `ASSAY_EFFECT_ID=${effectId}`
   const child = spawn('/bin/sh', ['-c', LIMITED, 'sh', ...limits, ...command], {
     cwd: place.project,

@@ -127,7 +127,7 @@ const RECEIPTS: readonly (readonly [string, Lie, NoEvidence])[] = [
   ],
   [
     'with one bit of its signature flipped',
-    gives(runId => flippedIn(honestReceipt(runId), '"sig":"')),
+    gives(runId => flippedSignature(honestReceipt(runId))),
     'signature-invalid',
   ],
   ['with one bit of its payload flipped', gives(runId => flipped(honestReceipt(runId), 40)), 'malformed'],
@@ -152,8 +152,12 @@ const RECEIPTS: readonly (readonly [string, Lie, NoEvidence])[] = [
   ['that it cannot give', says({ status: 500 }), 'not-heard'],
 ]
 
-function flippedIn(whole: string, before: string): string {
-  return flipped(whole, whole.indexOf(before) + before.length + 10)
+function flippedSignature(whole: string): string {
+  return whole.replace(/"sig":"([^"]+)"/, (_, sig: string) => {
+    const bytes = Buffer.from(sig, 'base64')
+    bytes[10]! ^= 1
+    return `"sig":"${bytes.toString('base64')}"`
+  })
 }
 
 export const RECEIPT_CASES: readonly Case[] = RECEIPTS.map(([name, receipt, why]) => ({

@@ -66,6 +66,12 @@ describe('docs/guides/steps.md', () => {
     ])
   })
 
+  test('a workflow in TypeScript runs', async () => {
+    const [text = ''] = [...guide.matchAll(/```ts workflow\n([\s\S]*?)```/g)].map(([, block = '']) => block)
+    const { run } = await startStepHost({ 'workflows/count-files.ts': text })
+    expect(await run('count-files')).toMatchObject({ status: 'completed', outputs: { files: 0 } })
+  })
+
   test('nothing that the guide shows is left untried', () => {
     expect([...tried].sort()).toEqual([...workflows.keys()].sort())
   })

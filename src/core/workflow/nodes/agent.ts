@@ -8,7 +8,7 @@ import { completed, type NodeContext, type NodeType, type Write } from '../node-
 import { agentOf } from '../supervisor-loop.js'
 
 /** Contract agents §14.3. */
-export const agentNode: NodeType = {
+export const agentNode = {
   typeId: 'core.agent',
   invokes: true,
   about:
@@ -50,7 +50,7 @@ export const agentNode: NodeType = {
     ratificationProblems(value, edited =>
       edited === undefined ? ['resumeValue.editedArtifactData must be the result that takes its place'] : [],
     ),
-}
+} as const satisfies NodeType
 
 const nameOf = (node: NodeContext['node']): string | undefined =>
   agentOf(node) ?? (typeof node.config.agentId === 'string' ? node.config.agentId : undefined)

@@ -29,7 +29,7 @@ const asked = ({ node, config, inputs, ordinal }: NodeContext): JsonObject => {
 }
 
 /** Contract core §7. */
-export const approvalGateNode: NodeType = {
+export const approvalGateNode = {
   typeId: 'core.approvalGate',
   ports: ['output', 'reject', 'refine'],
   about:
@@ -73,4 +73,4 @@ export const approvalGateNode: NodeType = {
     const artifact = said.action === 'edit-accept' ? said.editedArtifactData : data.artifactData
     return completed({ ...said, ...(artifact === undefined ? {} : { artifact }) })
   },
-}
+} as const satisfies NodeType

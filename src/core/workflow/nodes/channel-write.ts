@@ -4,7 +4,7 @@ import { Closed, Matching, May, Milliseconds } from '../../schema/kinds.js'
 import { Anything, PartField, REDUCER, YEAR_MS } from '../fields.js'
 import { completed, failedStep, type NodeContext, type NodeStep, type NodeType } from '../node-type.js'
 
-export const channelWriteNode: NodeType = {
+export const channelWriteNode = {
   typeId: 'core.channelWrite',
   about: 'Writes its input `value`, else config.value, to a channel; the reducer of the channel folds it in.',
   config: Closed({
@@ -32,7 +32,7 @@ export const channelWriteNode: NodeType = {
     if (wait.kind !== 'check') throw new Error(`channel write settled while waiting for ${wait.kind}`)
     return write(ctx, wait.value)
   },
-}
+} as const satisfies NodeType
 
 function write({ config }: NodeContext, value: Json): NodeStep {
   const channel = String(config.channelName)

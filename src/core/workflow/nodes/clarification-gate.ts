@@ -4,7 +4,7 @@ import { Closed, May } from '../../schema/kinds.js'
 import { SomeText } from '../fields.js'
 import { completed, type NodeType } from '../node-type.js'
 
-export const clarificationGateNode: NodeType = {
+export const clarificationGateNode = {
   typeId: 'core.clarificationGate',
   about: 'Puts questions to a person; the answers, by question id, are its output `answers`.',
   config: Closed({
@@ -28,4 +28,4 @@ export const clarificationGateNode: NodeType = {
     const { value } = outcome.resolution
     return completed({ answers: isObject(value) ? (value.answers ?? {}) : {} })
   },
-}
+} as const satisfies NodeType

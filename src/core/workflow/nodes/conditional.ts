@@ -3,7 +3,7 @@ import { Closed } from '../../schema/kinds.js'
 import { Cel } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-export const conditionalNode: NodeType = {
+export const conditionalNode = {
   typeId: 'core.conditional',
   about: 'Chooses its port `true` or `false` by an expression.',
   config: Closed({ expression: Cel('Gives true or false') }),
@@ -18,4 +18,4 @@ export const conditionalNode: NodeType = {
       return failedStep(failure('expression_error', 'config.expression must give true or false', { retryable: false }))
     return completed({ result: result.value, branch: String(result.value) })
   },
-}
+} as const satisfies NodeType

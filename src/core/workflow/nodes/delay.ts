@@ -21,7 +21,7 @@ const Delay = (description: string) =>
   )
 
 /** On the host's table of due times. */
-export const delayNode: NodeType = {
+export const delayNode = {
   typeId: 'core.delay',
   about: 'Waits for its input `delayMs`, else for as long as its configuration says. A delay survives any restart.',
   config: Closed({
@@ -40,4 +40,4 @@ export const delayNode: NodeType = {
     return { kind: 'waiting', wait: { kind: 'timer', ms: Math.ceil(ms) } }
   },
   settle: ctx => completed({ delayMs: requested(ctx) }),
-}
+} as const satisfies NodeType

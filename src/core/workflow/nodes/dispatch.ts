@@ -5,7 +5,7 @@ import { Closed, May, OneOf, Whole } from '../../schema/kinds.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** Contract agents §3.4. */
-export const dispatchNode: NodeType = {
+export const dispatchNode = {
   typeId: 'core.dispatch',
   role: 'dispatch',
   hands: true,
@@ -75,4 +75,4 @@ export const dispatchNode: NodeType = {
       workers,
     })
   },
-}
+} as const satisfies NodeType

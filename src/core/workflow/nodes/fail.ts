@@ -2,7 +2,7 @@ import { Closed, Flag, May, Whole } from '../../schema/kinds.js'
 import { SomeText } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-export const failNode: NodeType = {
+export const failNode = {
   typeId: 'core.fail',
   about: 'Fails on purpose: always, or only the first attempts, to try out retries.',
   config: Closed({
@@ -23,4 +23,4 @@ export const failNode: NodeType = {
       retryable: config.retryable !== false,
     })
   },
-}
+} as const satisfies NodeType

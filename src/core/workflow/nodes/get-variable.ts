@@ -4,7 +4,7 @@ import { Closed, May } from '../../schema/kinds.js'
 import { Anything, PartField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-export const getVariableNode: NodeType = {
+export const getVariableNode = {
   typeId: 'core.getVariable',
   about: 'Gives a variable of the run as its output `value`.',
   config: Closed({
@@ -20,4 +20,4 @@ export const getVariableNode: NodeType = {
     }
     return completed({ value })
   },
-}
+} as const satisfies NodeType

@@ -10,7 +10,7 @@ const dataOf = ({ config, inputs }: Pick<NodeContext, 'config' | 'inputs'>): Jso
   ...inputs,
 })
 
-export const interruptNode: NodeType = {
+export const interruptNode = {
   typeId: 'core.interrupt',
   about: 'Waits for an answer of any kind, its output `resumeValue`. Input ports add to the data that is shown.',
   config: Closed({
@@ -44,7 +44,7 @@ export const interruptNode: NodeType = {
     if (approved || (kind !== 'approval' && kind !== 'low-confidence')) return completed({ resumeValue: value })
     return notApproved(timedOut, by, action === 'refine' ? 'refine' : 'reject')
   },
-}
+} as const satisfies NodeType
 
 export const notApproved = (timedOut: boolean, by: string, action: 'reject' | 'refine' = 'reject'): NodeStep => {
   if (timedOut) return failedStep(failure('interrupt_timeout', 'nobody approved in time', { retryable: false }))

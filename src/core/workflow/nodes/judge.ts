@@ -10,7 +10,7 @@ export const GOAL_JUDGE_WORKFLOW = 'assay-goal-judge'
 export const GOAL_JUDGE_NODE = 'judge'
 
 /** Puts a result to a gate to learn what the gate says of it. Nothing is made of the result, and nobody works again. */
-export const judgeNode: NodeType = {
+export const judgeNode = {
   typeId: 'assay.judge',
   about: 'For the host alone: puts a result to a gate to learn what the gate says of it.',
   config: Closed({ goal: May(Flag({ description: 'For a goal: the verdict is told, of the run that was judged' })) }),
@@ -28,4 +28,4 @@ export const judgeNode: NodeType = {
     const { kind: _, ...judged } = outcome
     return completed(judged)
   },
-}
+} as const satisfies NodeType

@@ -3,7 +3,7 @@ import { Closed, May, Whole } from '../../schema/kinds.js'
 import { Cel } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-export const loopNode: NodeType = {
+export const loopNode = {
   typeId: 'core.loop',
   about:
     'Runs its body while a condition holds. Its port `body` leads into the body, whose last nodes have an edge back to this node; its port `done` leads on.',
@@ -39,4 +39,4 @@ export const loopNode: NodeType = {
       writes: [{ kind: 'loopback-limit', iterations: iteration, limit }],
     }
   },
-}
+} as const satisfies NodeType

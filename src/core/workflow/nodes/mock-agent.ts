@@ -28,7 +28,7 @@ const ToolCall = Type.Refine(
 )
 
 /** Contract agents §13.3. */
-export const mockAgentNode: NodeType = {
+export const mockAgentNode = {
   typeId: 'core.conformance.mock-agent',
   about: 'For conformance runs: says what its configuration says that an agent would.',
   config: Closed({
@@ -91,7 +91,7 @@ export const mockAgentNode: NodeType = {
     return ratification(value, data.decision ?? null) === undefined ? notApproved(timedOut, by) : completed({})
   },
   answerProblems: (_asked, value) => ratificationProblems(value, () => []),
-}
+} as const satisfies NodeType
 
 /** R-MOCK-4 */
 const identityOf = ({ config, node }: NodeContext): string =>

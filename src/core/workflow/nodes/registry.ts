@@ -73,3 +73,41 @@ export const coreNodeTypes: readonly NodeType[] = [
   supervisorNode,
   verifyNode,
 ]
+
+/** Each of them with what its configuration is made of. */
+export type CoreNode =
+  | typeof agentNode
+  | typeof callPromptNode
+  | typeof structuredOutputNode
+  | typeof approvalGateNode
+  | typeof channelWriteNode
+  | typeof clarificationGateNode
+  | typeof conditionalNode
+  | typeof capabilityInsufficientNode
+  | typeof requiresMissingNode
+  | typeof sideEffectNode
+  | typeof delayNode
+  | typeof dispatchNode
+  | typeof endNode
+  | typeof failNode
+  | typeof getVariableNode
+  | typeof identityNode
+  | typeof interruptNode
+  | typeof judgeNode
+  | typeof loopNode
+  | typeof memoryGetNode
+  | typeof memoryPutNode
+  | typeof mergeNode
+  | typeof mockAgentNode
+  | typeof noopNode
+  | typeof parallelNode
+  | typeof setVariableNode
+  | typeof startNode
+  | typeof commandNode
+  | typeof fileNode
+  | typeof httpNode
+  | typeof stepNode
+  | typeof toolNode
+  | typeof subWorkflowNode
+  | typeof supervisorNode
+  | typeof verifyNode

@@ -3,7 +3,7 @@ import { Closed, May } from '../../schema/kinds.js'
 import { Anything, PartField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
-export const setVariableNode: NodeType = {
+export const setVariableNode = {
   typeId: 'core.setVariable',
   about: 'Sets a variable of the run to its input `value`, else to config.value.',
   config: Closed({
@@ -20,4 +20,4 @@ export const setVariableNode: NodeType = {
       return failedStep(failure('input_missing', 'inputs.value has no value to set', { retryable: false }))
     return completed({ name: String(config.name) }, [{ kind: 'variable', name: String(config.name), value }])
   },
-}
+} as const satisfies NodeType

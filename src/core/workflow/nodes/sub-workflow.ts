@@ -7,7 +7,7 @@ import { WorkerIdField } from '../fields.js'
 import { completed, failedStep, type NodeType } from '../node-type.js'
 
 /** Runs another workflow as a child with a log of its own (contract core §9.2): a hand-off to one worker. */
-export const subWorkflowNode: NodeType = {
+export const subWorkflowNode = {
   typeId: 'core.subWorkflow',
   hands: true,
   about:
@@ -49,4 +49,4 @@ export const subWorkflowNode: NodeType = {
     }
     return completed({ childRunId, childStatus: status, ...(attestation ? { attestation } : {}) })
   },
-}
+} as const satisfies NodeType

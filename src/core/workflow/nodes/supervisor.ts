@@ -42,7 +42,7 @@ const turnOf = ({ orchestrator }: NodeContext): number => (orchestrator?.iterati
  * Takes the turns of the orchestrator's loop (contract agents §3): one decision each, logged before anything follows
  * from it. Where it leads is the decision's to say: to the body of the loop, to a person, or out.
  */
-export const supervisorNode: NodeType = {
+export const supervisorNode = {
   typeId: 'core.orchestrator.supervisor',
   role: 'supervisor',
   invokes: true,
@@ -91,7 +91,7 @@ export const supervisorNode: NodeType = {
         : [`${EDITED}.kind must be next-worker or terminate here`]),
     ])
   },
-}
+} as const satisfies NodeType
 
 const NOT_HANDED_OVER = failure(
   'no_dispatch',

@@ -13,7 +13,7 @@ export const VERIFICATION = 'verification'
  * Has an agent judge what a gate holds back. It works in a run of its own, on what that run was given and on nothing
  * else (R-DWS-4, R-DWS-33); how the bundle is put to it is the same for every agent that judges.
  */
-export const verifyNode: NodeType = {
+export const verifyNode = {
   typeId: 'assay.verify',
   about: 'For the host alone: has an agent judge what a gate holds back.',
   config: Closed({}),
@@ -36,7 +36,7 @@ export const verifyNode: NodeType = {
     const verification: JsonObject = { result, ...(confidence === undefined ? {} : { confidence }) }
     return completed(verification, [{ kind: 'variable', name: VERIFICATION, value: verification, sensitive: true }])
   },
-}
+} as const satisfies NodeType
 
 /** What the host's own verifier knows besides what every verifier is told. */
 const RUBRIC = `You check the work of others with care and without favour.

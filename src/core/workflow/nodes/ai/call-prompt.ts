@@ -4,7 +4,7 @@ import { CALL_FIELDS, callProblems } from '../../model-fields.js'
 import { completed, type NodeType } from '../../node-type.js'
 import { promptCall } from '../../prompt-call.js'
 
-export const callPromptNode: NodeType = {
+export const callPromptNode = {
   typeId: 'core.ai.callPrompt',
   about:
     'Asks a model one thing and gives its words as its output `text`. What it is asked: `prompt` or `userPromptRef`, else its input `prompt`, else its input `messages`, else all its inputs.',
@@ -22,4 +22,4 @@ export const callPromptNode: NodeType = {
     const { result } = outcome
     return completed({ text: result }, typeof name === 'string' ? [{ kind: 'variable', name, value: result }] : [])
   },
-}
+} as const satisfies NodeType

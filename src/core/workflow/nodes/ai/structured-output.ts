@@ -6,7 +6,7 @@ import { completed, type NodeType } from '../../node-type.js'
 import { promptCall } from '../../prompt-call.js'
 
 /** An answer that breaks the schema is asked for again, and never delivered (R-ENV-2). */
-export const structuredOutputNode: NodeType = {
+export const structuredOutputNode = {
   typeId: 'core.ai.structuredOutput',
   about:
     'Asks a model for a value that fits a JSON Schema, and gives it as its output `result`. What it is asked is found as by `core.ai.callPrompt`.',
@@ -31,4 +31,4 @@ export const structuredOutputNode: NodeType = {
     const { result } = outcome
     return completed({ result }, typeof name === 'string' ? [{ kind: 'variable', name, value: result }] : [])
   },
-}
+} as const satisfies NodeType

@@ -3,7 +3,7 @@ import { Open } from '../../fields.js'
 import { completed, type NodeType } from '../../node-type.js'
 
 /** One outside effect under a stable identity; the conformance suite and the crash tests count what it does. */
-export const sideEffectNode: NodeType = {
+export const sideEffectNode = {
   typeId: 'core.conformance.side-effect',
   about:
     'One outside effect under a stable identity, for the conformance suite and for tests of crashes: what it is given is written to a journal, with whatever else its configuration has.',
@@ -25,4 +25,4 @@ export const sideEffectNode: NodeType = {
     },
   }),
   settle: (_ctx, _wait, outcome) => completed({ result: outcome.kind === 'answer' ? outcome.output : null }),
-}
+} as const satisfies NodeType

@@ -5,7 +5,7 @@ import { completed, type NodeType } from '../../node-type.js'
 
 const USUAL_LIMIT = 20
 
-export const memoryGetNode: NodeType = {
+export const memoryGetNode = {
   typeId: 'core.memoryGet',
   about:
     'Reads the memory of the run as it was when the node started: one entry by its id (`found`, `entry`), or with a query, a tag or neither the newest (`entries`). What it gives on is copied into the log of the run.',
@@ -23,7 +23,7 @@ export const memoryGetNode: NodeType = {
   }),
   settle: (_ctx, _wait, outcome) =>
     completed(outcome.kind === 'answer' && isObject(outcome.output) ? outcome.output : {}),
-}
+} as const satisfies NodeType
 
 function useOf({ memoryRef, memoryId, query, tag, limit }: JsonObject): JournalUse {
   const ref = String(memoryRef)

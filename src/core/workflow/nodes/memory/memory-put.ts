@@ -5,7 +5,7 @@ import { Closed, ListOf, May, Text, Whole } from '../../../schema/kinds.js'
 import { Anything } from '../../fields.js'
 import { completed, failedStep, type NodeType } from '../../node-type.js'
 
-export const memoryPutNode: NodeType = {
+export const memoryPutNode = {
   typeId: 'core.memoryPut',
   about:
     'Writes an entry into the memory of the run: its input `content`, else config.content; a value that is no text as JSON. Later nodes see it, and whoever shares the scope once no gate holds it.',
@@ -38,4 +38,4 @@ export const memoryPutNode: NodeType = {
   },
   settle: (_ctx, _wait, outcome) =>
     completed(outcome.kind === 'answer' && isObject(outcome.output) ? outcome.output : {}),
-}
+} as const satisfies NodeType

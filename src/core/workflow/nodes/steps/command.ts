@@ -8,7 +8,7 @@ const REPEATS = ['safe', 'keyed', 'never'] as const
 /** What only the host may say. */
 const OWN_VARIABLES: readonly string[] = ['PATH', 'HOME', 'LANG', 'ASSAY_EFFECT_ID']
 
-export const commandNode: NodeType = {
+export const commandNode = {
   typeId: 'core.command',
   about:
     'Runs a program in the project folder, its input `stdin` on its standard input: text as it is, anything else as JSON. The output `stdout` is what it prints, 256 KiB at most; with `output: json` the value of it, as `result`. An exit code other than 0 fails the node, with the last words on its standard error. It sees a written environment, a home that is gone afterwards and `ASSAY_EFFECT_ID`, the same each time it is run again. Only workflows in files of the project may have it.',
@@ -57,4 +57,4 @@ export const commandNode: NodeType = {
   }),
   settle: (_ctx, _wait, outcome) =>
     completed(outcome.kind === 'answer' && isObject(outcome.output) ? outcome.output : {}),
-}
+} as const satisfies NodeType

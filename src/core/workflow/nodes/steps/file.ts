@@ -13,7 +13,7 @@ const ACTIONS = ['read', 'write', 'list', 'remove'] as const
 const scopeOf = (action: unknown): string =>
   action === 'read' || action === 'list' ? 'workspace:read' : 'workspace:write'
 
-export const fileNode: NodeType = {
+export const fileNode = {
   typeId: 'core.file',
   about:
     'Reads or writes a file of the workspace, as it was when the node started: `read` gives `found` and `file`, `list` gives `files`, `write` takes its input `content`, or config.content, and gives `path`, as `remove` does. What is written is seen from the next node on, and by other runs once no gate holds it.',
@@ -65,7 +65,7 @@ export const fileNode: NodeType = {
   },
   settle: (_ctx, _wait, outcome) =>
     completed(outcome.kind === 'answer' && isObject(outcome.output) ? outcome.output : {}),
-}
+} as const satisfies NodeType
 
 function asked({ config, inputs, ordinal }: NodeContext): NodeStep {
   const { action, contentType, ifMatch } = config

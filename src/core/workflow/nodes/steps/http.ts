@@ -16,7 +16,7 @@ const OWN_HEADERS: readonly string[] = [
   'transfer-encoding',
 ]
 
-export const httpNode: NodeType = {
+export const httpNode = {
   typeId: 'core.http',
   about:
     'Makes one HTTP request, its input `body` as its body: text as it is, anything else as JSON. The outputs are `status`, `contentType` and `body`, which is JSON where the answer says so, and `truncated` where the answer was longer than 256 KiB. The request carries an `Idempotency-Key` that is the same however often it is sent. Redirects are not followed, and an answer that is no 2xx fails the node; what a server may do better later (408, 425, 429, 5xx, no answer) is tried again as `settings.maxRetries` says.',
@@ -72,4 +72,4 @@ export const httpNode: NodeType = {
   }),
   settle: (_ctx, _wait, outcome) =>
     completed(outcome.kind === 'answer' && isObject(outcome.output) ? outcome.output : {}),
-}
+} as const satisfies NodeType

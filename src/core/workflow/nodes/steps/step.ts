@@ -5,7 +5,7 @@ import { ofProjectOnly } from '../../own-effects.js'
 
 const REPEATS = ['safe', 'keyed', 'never'] as const
 
-export const stepNode: NodeType = {
+export const stepNode = {
   typeId: 'core.step',
   about:
     'Runs a step of the project, `steps/<name>.ts` or `.mjs`, in a process of its own; the inputs of the node are its input, and what it gives back is the output `result`. A run keeps to the schemas and `repeat` that the step had when the run was started: where they have changed since, the node fails with `step_changed`. Only workflows in files of the project may have it.',
@@ -38,4 +38,4 @@ export const stepNode: NodeType = {
     },
   }),
   settle: (_ctx, _wait, outcome) => completed({ result: outcome.kind === 'answer' ? outcome.output : null }),
-}
+} as const satisfies NodeType
