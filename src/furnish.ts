@@ -13,6 +13,8 @@ import { SPACES, type Space } from './core/journal/place.js'
 import type { OwnEffect } from './core/workflow/own-effects.js'
 import type { GoalAdmin } from './engine/api.js'
 import type { GoalSettings } from './engine/goals/deps.js'
+import type { CommitmentAdmin } from './engine/commitments/commitment-admin.js'
+import { createCommitments } from './engine/commitments/commitments.js'
 import { createMemoryDesk } from './engine/journal/memory-desk.js'
 import type { DeskSettings } from './engine/journal/run-desk.js'
 import { createWorkspaceDesk } from './engine/journal/workspace-desk.js'
@@ -23,6 +25,7 @@ import type { Clock } from './engine/ports/clock.js'
 import type { JournalDesk } from './engine/ports/desk.js'
 import type { ApiKey } from './engine/ports/keys.js'
 import type { Performer, StepActor } from './engine/ports/performer.js'
+import type { Predicates } from './engine/ports/verification.js'
 import { artifactsIn } from './engine/queries/artifacts.js'
 import type { Engine } from './engine/runtime/engine.js'
 import type { Ground, Opened, Unbounded } from './ground.js'
@@ -35,6 +38,7 @@ import { PeerClient, type PeersDeps } from './peers/peer-client.js'
 import { createInspector } from './probes/inspector.js'
 import type { ProjectGoal } from './project/goals.js'
 import { peerProblems } from './project/peer-settings.js'
+import { CertificateIssuer } from './receipts/certificate-issuer.js'
 import { ReceiptIssuer } from './receipts/issuer.js'
 import { receiptJudge } from './receipts/peer-evidence.js'
 import { Eraser } from './retention/eraser.js'
@@ -78,6 +82,29 @@ export const goalSettings = ({ goals, quotas, scheduling }: Config, { secrets }:
   horizonMs: scheduling.horizonDays * 86_400_000,
   redact: secrets.redact,
 })
+
+/** Commitments of a tenant, whose entries are kept as runs keep theirs. */
+export const commitmentsFor = (
+  config: Config,
+  { store, clock, ids, secrets, longTexts }: Ground,
+  engine: Engine,
+  { vault, predicates }: { readonly vault: Vault; readonly predicates: Predicates },
+): CommitmentAdmin =>
+  createCommitments(engine.ground, {
+    store,
+    clock,
+    ids,
+    vault,
+    predicates,
+    longTexts,
+    redact: secrets.redact,
+    quotas: config.quotas,
+    settings: {
+      horizonMs: config.scheduling.horizonDays * 86_400_000,
+      maxEntryBytes: config.memory.maxEntryBytes,
+      fullText: config.memory.fullText,
+    },
+  })
 
 /** Makes the goals of a project: in its own name, for the tenant whose schedules it has. */
 export const projectGoals =
@@ -218,6 +245,11 @@ export const receiptsOf = (
   { data }: Config,
   deps: Omit<ConstructorParameters<typeof ReceiptIssuer>[0], 'keys' | 'version'>,
 ): ReceiptIssuer => new ReceiptIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
+
+export const certificatesOf = (
+  { data }: Config,
+  deps: Omit<ConstructorParameters<typeof CertificateIssuer>[0], 'keys' | 'version'>,
+): CertificateIssuer => new CertificateIssuer({ ...deps, keys: () => readTrustedKeys(data), version: packageVersion() })
 
 export const conformancePerformers = (config: Config): [string, Performer][] =>
   config.conformance

@@ -22,7 +22,10 @@ export type Statement = {
 export type Subject = { readonly name: string; readonly digest: { readonly [algorithm: string]: string } }
 
 /** One line for each kind that a host signs. */
-export const STATEMENT_KINDS = { runReceipt: 'urn:assay:statement:run-receipt:1' } as const
+export const STATEMENT_KINDS = {
+  runReceipt: 'urn:assay:statement:run-receipt:1',
+  goalCertificate: 'urn:assay:statement:goal-certificate:1',
+} as const
 export type StatementKind = (typeof STATEMENT_KINDS)[keyof typeof STATEMENT_KINDS]
 
 /** The envelope of DSSE: what is signed, in base64, with its type and one signature. */

@@ -1,5 +1,5 @@
 import { AssayError } from './assay-error.js'
-import { type Connection, callJson, pause } from './http-call.js'
+import { callBytes, callJson, type Connection, pause } from './http-call.js'
 import type { GoalDetails, GoalEvents, GoalInfo, GoalList, NewGoalDocument, RunEventDoc } from './wire-shapes.js'
 
 const GOALS = '/v1/goals'
@@ -33,6 +33,12 @@ export class GoalClient {
   /** One, as the protocol shows it. */
   get(goalId: string): Promise<GoalInfo> {
     return callJson(this.connection, { path: one(goalId) }) as Promise<GoalInfo>
+  }
+
+  /** What is still possible for it at worst, and what was used, signed. Keep the text as it is: every byte of it counts. */
+  async certificate(goalId: string): Promise<string> {
+    const bytes = await callBytes(this.connection, { path: `${one(goalId)}/certificate` })
+    return new TextDecoder().decode(bytes)
   }
 
   /** What else there is to know of it. */

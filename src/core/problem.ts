@@ -61,6 +61,7 @@ export const PROBLEMS = {
   standard_in_use: { status: 409, retryable: false, title: 'A gate still refers to it' },
   tenant_in_use: { status: 409, retryable: true, title: 'The tenant still has runs, or a key that is configured' },
   workspace_conflict: { status: 409, retryable: false, title: 'The file has another version than If-Match asks for' },
+  commitment_over: { status: 409, retryable: false, title: 'The commitment has fired, or was dropped' },
   goal_closed: { status: 409, retryable: false, title: 'The goal has come to its end' },
   goal_not_active: { status: 409, retryable: false, title: 'The goal is paused or escalated, or has come to its end' },
   goal_busy: { status: 409, retryable: true, title: 'A contributing run of the goal is under way' },

@@ -17,6 +17,7 @@ import type { JournalKeeping } from '../engine/ports/journal.js'
 import type { KeyStore } from '../engine/ports/keys.js'
 import type { Log } from '../engine/ports/log.js'
 import type { RunIndex } from '../engine/ports/run-index.js'
+import type { CommitmentAdmin } from '../engine/commitments/commitment-admin.js'
 import type { Transcripts } from '../engine/queries/transcript.js'
 import type { TurnTaking } from '../timing/turns.js'
 import type { AgentInventoryEntry } from '../wire/agents.js'
@@ -32,12 +33,17 @@ import type { StreamRegistry } from './streaming/stream-registry.js'
 export type AppDeps = {
   readonly engine: RunEngine
   readonly goals: GoalAdmin
+  readonly commitments: CommitmentAdmin
   /** Probes by which the host judges goals, as a key may have them. */
   readonly readProbes: ReadProbes
   readonly keys: KeyStore
   readonly responses: KeptResponses
   readonly audit: AuditAdmin
   readonly receipts: ReceiptAdmin
+  /** What is still possible for a goal at worst, and what was used, signed; undefined where there is no such goal. */
+  readonly certificates: {
+    issue(tenant: string, goalId: string): Promise<Awaited<ReturnType<ReceiptAdmin['issue']>> | undefined>
+  }
   /** What tenants have. */
   readonly usage: Pick<RunIndex, 'usageOf'>
   readonly webhooks: WebhookAdmin

@@ -9,6 +9,7 @@ import { tenantRoutes } from './routes/host/tenants.js'
 import { webhookRoutes } from './routes/host/webhooks.js'
 import { interruptLinkRoutes } from './routes/interrupts/interrupt-links.js'
 import { interruptRoutes } from './routes/interrupts/interrupts.js'
+import { commitmentRoutes } from './routes/journal/commitments.js'
 import { memoryRoutes } from './routes/journal/memory.js'
 import { streamRoutes } from './routes/journal/stream.js'
 import { workspaceRoutes } from './routes/journal/workspace.js'
@@ -65,6 +66,7 @@ export function routeTable(edge: Edge): readonly Route[] {
     ...transcriptRoutes(edge),
     ...receiptRoutes(edge),
     ...memoryRoutes(edge),
+    ...commitmentRoutes(edge),
     ...workspaceRoutes(edge),
     ...streamRoutes(edge),
     ...keyRoutes(edge),

@@ -20,6 +20,7 @@ export const ID_PATTERNS = {
   promptId: patternOf('promptId'),
   memoryId: patternOf('memoryId'),
   scheduleId: patternOf('runId'),
+  commitmentId: patternOf('runId'),
   goalId: patternOf('runId'),
   path: patternOf('filePath'),
   /** Anything: what is no token of ours is an unknown interrupt, not an unknown path. */

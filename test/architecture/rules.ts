@@ -54,7 +54,7 @@ export const LAYERS: readonly Layer[] = [
       'webhooks/circuit.ts',
       PORTS,
     ],
-    types: ['calibration/verdicts.ts', 'engine/journal/'],
+    types: ['calibration/verdicts.ts', 'engine/commitments/', 'engine/journal/'],
     packages: 'any',
   },
   {

@@ -246,5 +246,15 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
   },
   listDeliveries: async p => ({ url: `/v1/webhooks/${await webhookOf(p)}/deliveries` }),
   listPublicKeys: () => ({ url: '/v1/audit/keys' }),
+  listAuditTrail: () => ({ url: '/v1/host/assay/audit?limit=3' }),
+  listToolServers: () => ({ url: '/v1/host/assay/tool-servers', who: 'admin' }),
+  readTranscript: p => ({ url: `/v1/runs/${p.judged}/transcript` }),
+  async retryRun(p) {
+    const runId = await asking(p)
+    const answer = post({ resumeValue: { action: 'reject' } })
+    await p.live.call('alice', `/v1/runs/${runId}/interrupts/gate`, answer)
+    await p.live.until('alice', runId, isOver)
+    return { url: `/v1/runs/${runId}:retry`, ask: post({}) }
+  },
   verifyAudit: () => ({ url: '/v1/audit/verify?fromSeq=0&toSeq=0' }),
 }

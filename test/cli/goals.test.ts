@@ -95,6 +95,22 @@ describe('goals at the command line', () => {
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining('[not_found]')])
   })
 
+  test('what is possible for one at worst is saved, and verified without any server; with one byte flipped it is not', async () => {
+    const id = await made()
+    const file = path.join(folder, 'certificate.json')
+    expect((await server.assay('goals', 'certificate', id, '--out', file)).stdout).toBe(`${file}\n`)
+    const asked = await server.assay('goals', 'certificate', id, '--verify', file)
+    expect([asked.code, asked.stdout]).toEqual([0, expect.stringMatching(/possible {2}5 more runs.*verified$/ms)])
+    const text = fs.readFileSync(file, 'utf8')
+    fs.writeFileSync(
+      file,
+      text.replace(/"sig":"./, found => `${found.slice(0, -1)}${found.endsWith('A') ? 'B' : 'A'}`),
+    )
+    const flipped = await server.assay('goals', 'certificate', id, '--verify', file)
+    expect([flipped.code, flipped.stdout]).toEqual([1, expect.stringContaining('not verified')])
+    await server.assay('goals', 'abandon', id)
+  })
+
   test('webhooks are told of goals', async () => {
     const { value } = await server.json('webhooks', 'add', 'http://127.0.0.1:9/hook', '--event', 'goal.*')
     const id = await made()

@@ -156,6 +156,7 @@ describe('discovery (contract core §1)', () => {
       subRunAttestation: true,
       reasoning: { verbosity: 'summary', tokenLimit: 512, streaming: true },
       manifestRuntime: { supported: true, handoffValidation: true, installScope: 'host' },
+      commitments: { supported: true, fireConditions: ['time', 'predicate'] },
       memoryBackends: ['long-term'],
       memoryConsolidation: { supported: true, schedule: 'on-demand' },
       liveRuntime: {

@@ -10,6 +10,7 @@ import { coreNodeTypes } from '../../src/core/workflow/nodes/registry.js'
 import { createEgress } from '../../src/egress/egress.js'
 import type { RunEngine } from '../../src/engine/api.js'
 import type { GoalSettings } from '../../src/engine/goals/deps.js'
+import { createCommitments } from '../../src/engine/commitments/commitments.js'
 import { createGoals } from '../../src/engine/goals/goals.js'
 import { createMemoryDesk } from '../../src/engine/journal/memory-desk.js'
 import { createRunDesk } from '../../src/engine/journal/run-desk.js'
@@ -29,6 +30,7 @@ import { hashKey } from '../../src/http/auth/key-cache.js'
 import { type HttpConfig, type HttpConfigOverrides, httpConfig } from '../../src/http/config.js'
 import { definitionShape } from '../../src/http/definition-shape.js'
 import type { AppDeps } from '../../src/http/deps.js'
+import { CertificateIssuer } from '../../src/receipts/certificate-issuer.js'
 import { ReceiptIssuer } from '../../src/receipts/issuer.js'
 import { Eraser } from '../../src/retention/eraser.js'
 import { createSecretRegister } from '../../src/secrets/redactor.js'
@@ -175,9 +177,27 @@ export async function startHttp(options: HostOptions = {}): Promise<TestHost> {
     filesLeft: noFiles,
     settings: { ...GOAL_SETTINGS, quotas: config.quotas, redact: secrets.redact, ...options.goals },
   })
+  const commitments = createCommitments(real.ground, {
+    ...parts,
+    predicates: predicatesDouble(),
+    quotas: config.quotas,
+    settings: { horizonMs: 366 * 86_400_000, maxEntryBytes: 65_536, fullText: config.memory.fullText },
+  })
+  const certificates = new CertificateIssuer({
+    goals,
+    verifier: audit,
+    key: signer.key,
+    keys: async () => signer.trusted,
+    clock,
+    turns: NO_TURNS,
+    hostId: config.hostId,
+    version: config.version,
+  })
   const deps = {
     engine,
+    certificates,
     goals,
+    commitments,
     readProbes: goalProbes('api'),
     keys: store,
     responses: store,

@@ -9,6 +9,7 @@ import type { JsonObject } from '../json.js'
 const KINDS = {
   goal: { workflowId: 'assay-goal', prefix: 'goal-' },
   schedule: { workflowId: 'assay-schedule', prefix: 'schedule-' },
+  commitment: { workflowId: 'assay-commitment', prefix: 'commitment-' },
 } as const
 
 export type StreamKindName = keyof typeof KINDS

@@ -63,6 +63,7 @@ const GOALS = { goals: { judge: 'verifier', continuation: OFFERED_MODES, require
 
 /** R-CAP-11, R-MEM-16: what is consolidated is long-term memory, and secrets are taken out of all of it. */
 const LONG_TERM = {
+  commitments: { supported: true, fireConditions: ['time', 'predicate'] },
   memoryBackends: ['long-term'],
   memoryConsolidation: { supported: true, schedule: 'on-demand' },
 }

@@ -693,7 +693,7 @@ CREATE FUNCTION assay.host_lock(host_id text) RETURNS bigint LANGUAGE sql IMMUTA
 CREATE FUNCTION assay.is_held_above(run text) RETURNS boolean LANGUAGE plpgsql STABLE SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp
   AS md5:8a69ead019049c42344295f4b5e09b3a;
 CREATE FUNCTION assay.is_stream(workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
-  AS md5:6be672e539da40b68065628383e4a401;
+  AS md5:c6bae2d26b585ef7b54688a93c2ea5e1;
 CREATE FUNCTION assay.is_worker(worker text, workflow text) RETURNS boolean LANGUAGE sql IMMUTABLE
   AS md5:c6cfb271b07b8b792a850d22289527e1;
 CREATE FUNCTION assay.journal_dense() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET search_path=assay, pg_temp

@@ -161,7 +161,7 @@ CREATE TRIGGER events_stream_runs AFTER INSERT ON events WHEN NEW.type = 'assay.
   SELECT CASE
     WHEN NOT EXISTS (
       SELECT 1 FROM runs r JOIN runs s ON s.run_id = NEW.run_id AND s.tenant = r.tenant
-       WHERE r.run_id = NEW.payload ->> 'runId' AND s.workflow_id IN ('assay-goal', 'assay-schedule'))
+       WHERE r.run_id = NEW.payload ->> 'runId' AND s.workflow_id IN ('assay-goal', 'assay-schedule', 'assay-commitment'))
     THEN RAISE(ABORT, 'CHECK constraint failed: stream_runs_begin')
     WHEN NEW.payload ->> 'role' = 'work' AND NEW.payload ->> 'ordinal' > (
       SELECT payload ->> '$.bounds.maxLoopIterations' FROM events WHERE run_id = NEW.run_id AND seq = 0)
@@ -917,23 +917,23 @@ WHEN EXISTS (SELECT 1 FROM erasures WHERE tenant = NEW.tenant) BEGIN
 END;
 
 CREATE TRIGGER runs_usage_end AFTER UPDATE OF ended_at ON runs
-WHEN OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.workflow_id NOT IN ('assay-goal', 'assay-schedule') BEGIN
+WHEN OLD.ended_at IS NULL AND NEW.ended_at IS NOT NULL AND NEW.workflow_id NOT IN ('assay-goal', 'assay-schedule', 'assay-commitment') BEGIN
   UPDATE usage SET runs = runs - 1 WHERE tenant = NEW.tenant;
 END;
 
 CREATE TRIGGER runs_usage_gone AFTER DELETE ON runs BEGIN
   UPDATE usage SET runs = runs - 1
-   WHERE tenant = OLD.tenant AND OLD.ended_at IS NULL AND OLD.workflow_id NOT IN ('assay-goal', 'assay-schedule');
+   WHERE tenant = OLD.tenant AND OLD.ended_at IS NULL AND OLD.workflow_id NOT IN ('assay-goal', 'assay-schedule', 'assay-commitment');
   DELETE FROM families WHERE root_run_id = OLD.run_id;
 END;
 
 CREATE TRIGGER runs_usage_open AFTER INSERT ON runs
-WHEN NEW.ended_at IS NULL AND NEW.workflow_id NOT IN ('assay-goal', 'assay-schedule') BEGIN
+WHEN NEW.ended_at IS NULL AND NEW.workflow_id NOT IN ('assay-goal', 'assay-schedule', 'assay-commitment') BEGIN
   INSERT INTO usage (tenant, runs) VALUES (NEW.tenant, 1) ON CONFLICT (tenant) DO UPDATE SET runs = runs + 1;
 END;
 
 CREATE TRIGGER stream_runs_gone AFTER DELETE ON runs
-WHEN OLD.workflow_id IN ('assay-goal', 'assay-schedule') BEGIN
+WHEN OLD.workflow_id IN ('assay-goal', 'assay-schedule', 'assay-commitment') BEGIN
   DELETE FROM stream_runs WHERE stream_id = OLD.run_id;
 END;
 

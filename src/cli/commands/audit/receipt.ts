@@ -56,7 +56,9 @@ async function verify(
 ): Promise<void> {
   const text = await readBounded(file)
   const { keys, wanted } =
-    options.publicKey === undefined ? await asked(options) : { keys: await keysIn(options.publicKey), wanted: {} }
+    options.publicKey === undefined
+      ? await keysAsked(options)
+      : { keys: await trustedKeysIn(options.publicKey), wanted: {} }
   const output = options.output === undefined ? {} : { output: await outputIn(options.output, terminal) }
   const verified = verifyReceipt(text, keys, { ...wanted, ...(runId !== undefined && { runId }), ...output })
   exit(verified.ok ? EXIT.ok : EXIT.failed)
@@ -67,19 +69,19 @@ async function verify(
 }
 
 /** No more than a receipt can have is read of a file that somebody else has made. */
-async function readBounded(file: string): Promise<string> {
+export async function readBounded(file: string, most = MAX_RECEIPT_BYTES): Promise<string> {
   const opened = await fs.open(file).catch(refuse)
   try {
     const { size } = await opened.stat()
-    if (size > MAX_RECEIPT_BYTES)
-      throw new UsageError(`${file} has ${size} bytes, and a receipt has ${MAX_RECEIPT_BYTES} at most`)
+    if (size > most) throw new UsageError(`${file} has ${size} bytes, and such a statement has ${most} at most`)
     return await opened.readFile('utf8')
   } finally {
     await opened.close()
   }
 }
 
-async function keysIn(file: string): Promise<TrustedKeys> {
+/** The keys in a file that somebody trusts. */
+export async function trustedKeysIn(file: string): Promise<TrustedKeys> {
   try {
     return publicKeysIn(file, await fs.readFile(file, 'utf8'))
   } catch (error) {
@@ -88,7 +90,9 @@ async function keysIn(file: string): Promise<TrustedKeys> {
 }
 
 /** By the keys of a server, whose host and tenant it must be of. */
-async function asked(options: Options): Promise<{ readonly keys: TrustedKeys; readonly wanted: WantedReceipt }> {
+export async function keysAsked(
+  options: GlobalOptions,
+): Promise<{ readonly keys: TrustedKeys; readonly wanted: Pick<WantedReceipt, 'tenant'> }> {
   const client = await connect(options)
   const { tenant } = await client.ownKey()
   const keys = publicKeysIn('the server’s keys', JSON.stringify(await client.receipts.publicKeys()))

@@ -8,6 +8,7 @@ import { exitCodeOfGoal, goalLines, iterationLine } from '../../reports/goal.js'
 import { printJson, printTable, type Terminal } from '../../terminal/terminal.js'
 import { UsageError } from '../../terminal/usage-error.js'
 import { connect, type GlobalOptions } from '../connect.js'
+import { addCertificate } from './goal-certificate.js'
 
 const WHICH = 'its id, as `assay goals list` shows it, or @last'
 const STATES = ['active', 'satisfied', 'escalated', 'abandoned', 'bound-exceeded']
@@ -22,6 +23,7 @@ export function addGoals(program: Command, cli: Cli): void {
   addCommand(goals, cli, 'resume', 'let one go on, also after it has escalated', 'resumed')
   addCommand(goals, cli, 'abandon', 'close one for good', 'abandoned')
   addCommand(goals, cli, 'run', 'start one contributing run now', 'begins a run')
+  addCertificate(goals, cli, idOf)
 }
 
 function addCreate(goals: Command, { terminal }: Cli): void {

@@ -4,6 +4,7 @@ import type { Goal } from '../../../core/goal/state.js'
 import { isObject } from '../../../core/json.js'
 import { type ProblemCode, type Refusal, refuse } from '../../../core/problem.js'
 import type { BegunByHand } from '../../../engine/api.js'
+import { ReceiptAnswer } from '../../../wire/audit.js'
 import { GoalAnswer, ListGoalsAnswer, ListGoalsQuery, renderGoal } from '../../../wire/standing/goal.js'
 import { GoalDetailsAnswer, renderGoalDetails } from '../../../wire/standing/goal-details.js'
 import { readCursor, writeCursor } from '../../cursor.js'
@@ -37,6 +38,7 @@ export const goalRoutes = (edge: Edge): Route[] => {
       ...goalEventRoutes(edge, root.root, root.suffix),
     ]),
     getDetails(edge),
+    getCertificate(edge),
   ]
   return edge.config.goals.enabled ? rows : rows.map(row => ({ ...row, ...ABSENT, handle: () => OFF }))
 }
@@ -84,6 +86,25 @@ const createGoal = (edge: Edge, root: Root): Route =>
 const NO_OBJECT = refuse('validation_error', 'body must be an object.', { field: 'body', rule: 'type' })
 
 const shown = (goal: Goal): HttpAnswer => json(200, renderGoal(goal))
+
+/** Its bounds hold at worst, and so it says. */
+const getCertificate = (edge: Edge): Route =>
+  route({
+    method: 'GET',
+    path: '/v1/goals/{goalId}/certificate',
+    operation: 'getGoalCertificate',
+    summary: 'What is still possible for it at worst, and what was used, signed: anyone with the public key checks it',
+    access: 'goals:read',
+    responses: { 200: { description: 'The certificate; every byte of it counts', schema: ReceiptAnswer } },
+    refusals: ['not_found', 'receipt_refused', OPTIONAL],
+    async handle({ caller, params }) {
+      const issued = await edge.certificates.issue(caller.tenant, params.goalId)
+      if (issued === undefined) return problem(NO_GOAL)
+      if (!issued.ok) return problem(issued.refusal)
+      const headers = { 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' }
+      return { status: 200, body: issued.value, headers }
+    },
+  })
 
 const listGoals = (edge: Edge, root: Root): Route =>
   route({

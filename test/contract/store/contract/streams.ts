@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { RUN_BEGAN, type StreamRunBegan } from '../../../../src/core/standing/stream.js'
+import { RUN_BEGAN, STREAM_WORKFLOWS, type StreamRunBegan } from '../../../../src/core/standing/stream.js'
 import type { StreamAppend } from '../../../../src/engine/ports/event-log.js'
 import type { Opened } from '../adapter.js'
 import * as f from '../fixtures.js'
@@ -7,8 +7,8 @@ import * as f from '../fixtures.js'
 const CREATED = (bounds: object) =>
   f.event(0, { type: 'assay.goal.created', payload: JSON.stringify({ bounds }), input: null })
 
-const stream = (streamId: string, tenant: string, bounds: object = {}): StreamAppend =>
-  f.creation(streamId, { events: [CREATED(bounds)], head: 'hash-0' }, { tenant, workflowId: 'assay-goal' })
+const stream = (streamId: string, tenant: string, bounds: object = {}, workflowId = 'assay-goal'): StreamAppend =>
+  f.creation(streamId, { events: [CREATED(bounds)], head: 'hash-0' }, { tenant, workflowId })
 
 const began = (sequence: number, told: StreamRunBegan) =>
   f.event(sequence, { type: RUN_BEGAN, payload: JSON.stringify(told) })
@@ -36,6 +36,22 @@ export function streamContract(open: () => Promise<Opened>): void {
     await write(run(runId), tells(1, { role: 'work', ordinal: 1, runId }))
     expect(await store.usageOf(tenant)).toMatchObject({ activeRuns: 2 })
   })
+
+  it.each(STREAM_WORKFLOWS)(
+    'S16 S13 %s is a kind of stream: it counts as no run of its tenant, and starts runs',
+    async workflowId => {
+      const { store } = await open()
+      const hostId = await f.host(store)
+      const [tenant, streamId, runId] = [f.id('tenant'), f.id('stream'), f.id('run')]
+      await store.commit(f.commit(hostId, [stream(streamId, tenant, {}, workflowId)]))
+      expect(await store.usageOf(tenant)).toMatchObject({ activeRuns: 0 })
+      const told = f.extension(streamId, 1, { events: [began(1, { role: 'work', ordinal: 1, runId })] })
+      expect(await store.commit(f.commit(hostId, [f.creation(runId, {}, { tenant }), told]))).toEqual({
+        kind: 'committed',
+      })
+      expect(await store.usageOf(tenant)).toMatchObject({ activeRuns: 1 })
+    },
+  )
 
   it('S16 S5 nothing follows the last event of a stream, which ends it', async () => {
     const { store, tenant, streamId, write } = await scene()
