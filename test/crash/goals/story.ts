@@ -67,8 +67,9 @@ export async function tell(story: Story, bound: number, telling: Telling = {}): 
   const judged = async () => {
     const nth = await nthOf()
     if (story.meanwhile && world.host && world.goalId && !world.done.has(nth)) {
-      world.done.add(nth)
       await story.meanwhile(world.host, world.goalId, nth, rig)
+      // A host that died before it answered has done nothing: the next one is asked again.
+      world.done.add(nth)
     }
     return story.verdict(nth, bound)
   }
