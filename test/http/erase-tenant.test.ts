@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type KeyName, startHttp, type TestHost } from './harness.js'
+import { type KeyName, node, startHttp, type TestHost, workflow } from './harness.js'
 
 let host: TestHost
 beforeAll(async () => {
@@ -39,6 +39,12 @@ test('a tenant with open runs is refused, and is told how many there are', async
 
 test('its keys end at once, its content goes, and nothing is made for it any more', async () => {
   const { runId } = (await start('bob', 'noop')).json
+  // A schedule never ends: it is over with its tenant, and keeps it from nothing.
+  const triggers = [{ id: 'tick', type: 'schedule', enabled: true, config: { cron: '0 * * * *' } }]
+  const payload = workflow('hourly', [node('only', 'core.noop')], { triggers })
+  expect((await host.call('bob', { method: 'PUT', url: '/v1/workflows/hourly', payload })).status).toBe(201)
+  const [schedule] = await host.store.listRuns({ tenant: 'beta', workflowId: 'assay-schedule', limit: 10 })
+  expect(schedule).toMatchObject({ endedAt: null })
   const answer = await erase('beta')
   expect([answer.status, answer.json.tenant]).toEqual([202, 'beta'])
   expect((await host.call('bob', { url: `/v1/runs/${runId}` })).status).toBe(401)
@@ -46,8 +52,10 @@ test('its keys end at once, its content goes, and nothing is made for it any mor
   expect(
     (await host.store.readEvents(runId, 0)).every(({ erased, payload }) => erased !== null && payload === '{}'),
   ).toBe(true)
-  const payload = { tenant: 'beta', scopes: ['runs:read'] }
-  const key = await host.call('operator', { method: 'POST', url: '/v1/keys', payload })
+  const ended = { endedAt: expect.any(Number), wakeAt: null }
+  expect(await host.store.readRun(null, schedule?.runId ?? '')).toMatchObject(ended)
+  const wanted = { tenant: 'beta', scopes: ['runs:read'] }
+  const key = await host.call('operator', { method: 'POST', url: '/v1/keys', payload: wanted })
   expect([key.status, key.json.error]).toEqual([410, 'tenant_erased'])
   expect((await erase('beta')).json).toMatchObject({ state: 'erased', erasedAt: expect.any(String) })
   expect((await start('alice', 'noop')).status).toBe(201)

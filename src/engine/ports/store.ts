@@ -46,7 +46,8 @@ import type { WorkflowStore } from './workflows.js'
  *      `over-quota`, also when several that would are made at once; one that creates nothing is never refused for it.
  *  S14 a tenant is erased for good: once it is marked it has no key, and nothing of it is stored any more, whoever asks:
  *      the write is refused with TenantErased. Its runs are found by the host alone; hashes of their events, and what
- *      these cover besides content, stay.
+ *      these cover besides content, stay. None of its runs is open then; its standing streams are ended with the mark,
+ *      and whoever holds one is fenced.
  *  S15 what runs write down for later is made of their events, in the transaction that writes these, by constraints that
  *      no caller can leave out (docs/design/journal.md). A write whose content is not stored, all pieces of it included, or
  *      has another hash, is refused with MissingContent; one whose file has another version than it must have makes the commit

@@ -1,3 +1,5 @@
+import { STREAM_WORKFLOWS } from '../../core/standing/stream.js'
+import type { RunRow } from '../../engine/ports/run-index.js'
 import {
   type ErasedEvent,
   type EraseResult,
@@ -26,9 +28,12 @@ export function putDataKey(tables: Tables, tenant: string, wrapped: string): str
 
 export function eraseTenants(tables: Tables, marks: readonly ErasureMark[]): EraseResult {
   const tenants = marks.map(({ tenant }) => tenant)
-  const open = [...tables.open].filter(runId => tenants.includes(tables.runs.get(runId)?.tenant ?? ''))
-  if (open.length > 0) return { kind: 'open', runs: open.length }
+  const open = [...tables.open].flatMap(runId => tables.runs.get(runId) ?? [])
+  const theirs = open.filter(({ tenant }) => tenants.includes(tenant))
+  const runs = theirs.filter(({ workflowId }) => !STREAM_WORKFLOWS.includes(workflowId))
+  if (runs.length > 0) return { kind: 'open', runs: runs.length }
   for (const { tenant, ...mark } of marks) {
+    for (const stream of theirs) if (stream.tenant === tenant) endStream(tables, stream, mark.askedAt)
     const known = tables.erasures.get(tenant) ?? { erasedAt: null, uptoRun: '', leaseHost: null, leaseUntil: 0 }
     tables.erasures.set(tenant, { ...known, tenant, ...mark })
     tables.dataKeys.delete(tenant)
@@ -36,6 +41,13 @@ export function eraseTenants(tables: Tables, marks: readonly ErasureMark[]): Era
     for (const { webhookId } of tables.webhooks.values()) deleteWebhook(tables, tenant, webhookId)
   }
   return { kind: 'marked' }
+}
+
+/** It is nobody's any more: whoever holds it is fenced. */
+function endStream(tables: Tables, stream: RunRow, endedAt: number): void {
+  const { runId, epoch } = stream
+  tables.runs.set(runId, { ...stream, status: 'cancelled', endedAt, wakeAt: null, epoch: epoch + 1 })
+  tables.open.delete(runId)
 }
 
 export function claimErasure(

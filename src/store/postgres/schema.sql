@@ -653,7 +653,7 @@ CREATE FUNCTION assay.erase_journal(whose text, at_most bigint) RETURNS bigint[]
 CREATE FUNCTION assay.erase_run(name text, eraser text, run text) RETURNS boolean LANGUAGE plpgsql SET search_path=assay, pg_temp
   AS md5:78197462c51cf332029cf3801ddbfd44;
 CREATE FUNCTION assay.erase_tenants(names text[], asked bigint[], keys text[], signatures text[]) RETURNS bigint LANGUAGE plpgsql SET search_path=assay, pg_temp
-  AS md5:868d38e0e62f2fc3513eb0a2310fac95;
+  AS md5:b5109319309fd933413f13a8ec2cb805;
 CREATE FUNCTION assay.event_of(run text, n bigint) RETURNS SETOF assay.events LANGUAGE sql STABLE SET search_path=assay, pg_temp
   AS md5:be8a510cc5c54d79473af9e50df4bdfa;
 CREATE FUNCTION assay.events_gates() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan=off SET jit=off SET plan_cache_mode=force_generic_plan SET search_path=assay, pg_temp

@@ -172,6 +172,7 @@ export const SQL = {
   erasures: read('erasures', [
     'read',
     'openRuns',
+    'endStreams',
     'mark',
     'deleteLanes',
     'deleteWebhooks',

@@ -2,7 +2,15 @@
 SELECT tenant, asked_at AS askedAt, erased_at AS erasedAt, key_id AS keyId, signature FROM erasures WHERE tenant = ?;
 
 -- name: openRuns
-SELECT count(*) AS runs FROM runs WHERE tenant IN (SELECT value FROM json_each(?)) AND ended_at IS NULL;
+-- Standing streams, which may never end, are none.
+SELECT count(*) AS runs FROM runs
+ WHERE tenant IN (SELECT value FROM json_each(?)) AND ended_at IS NULL
+   AND workflow_id NOT IN (SELECT value FROM json_each(?));
+
+-- name: endStreams
+-- They are nobody's any more: whoever holds one is fenced.
+UPDATE runs SET status = 'cancelled', ended_at = ?2, wake_at = NULL, epoch = epoch + 1
+ WHERE tenant = ?1 AND ended_at IS NULL;
 
 -- name: mark
 INSERT INTO erasures (tenant, asked_at, key_id, signature) VALUES (?, ?, ?, ?)

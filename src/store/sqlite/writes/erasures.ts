@@ -1,3 +1,4 @@
+import { STREAM_WORKFLOWS } from '../../../core/standing/stream.js'
 import type { ErasedEvent, EraseResult, Erasing, ErasureMark } from '../../../engine/ports/tenants.js'
 import type { Connection } from '../connection.js'
 import { SQL } from '../statements.js'
@@ -17,11 +18,12 @@ export function putDataKey(db: Connection, { tenant, wrapped }: { tenant: string
 
 export function eraseTenants(db: Connection, marks: readonly ErasureMark[]): EraseResult {
   const tenants = JSON.stringify(marks.map(({ tenant }) => tenant))
-  const open = db.get(SQL.erasures.openRuns, tenants)?.runs as number
+  const open = db.get(SQL.erasures.openRuns, tenants, JSON.stringify(STREAM_WORKFLOWS))?.runs as number
   if (open > 0) return { kind: 'open', runs: open }
   overwriteDeleted(db)
-  const { mark, deleteLanes, deleteDataKey, deleteApiKeys, deleteWebhooks } = SQL.erasures
+  const { endStreams, mark, deleteLanes, deleteDataKey, deleteApiKeys, deleteWebhooks } = SQL.erasures
   for (const { tenant, askedAt, keyId, signature } of marks) {
+    db.run(endStreams, tenant, askedAt)
     db.run(mark, tenant, askedAt, keyId, signature)
     for (const sql of [deleteLanes, deleteDataKey, deleteApiKeys, deleteWebhooks]) db.run(sql, tenant)
   }

@@ -55,6 +55,26 @@ export function erasureContract(open: () => Promise<Opened>): void {
     expect(await store.nextToErase(tenant)).toBeUndefined()
   })
 
+  it('S14 a standing stream keeps no tenant: it is ended with the mark, and whoever holds it is fenced', async () => {
+    const { store } = await open()
+    const hostId = await f.host(store)
+    const { tenant } = await tenantWithRun(store, hostId)
+    const streams = ['assay-goal', 'assay-schedule', 'assay-commitment']
+    const ids: string[] = []
+    for (const workflowId of streams) ids.push(await f.created(store, hostId, { wakeAt: f.T0 }, { tenant, workflowId }))
+    expect(await store.eraseTenants([f.mark(tenant)])).toEqual({ kind: 'marked' })
+    const due = await store.dueRuns(hostId, f.T0 + 1_000_000, 1_000)
+    expect(due.filter(({ runId }) => ids.includes(runId))).toEqual([])
+    for (const runId of ids) {
+      expect(await store.readRun(null, runId)).toMatchObject({ endedAt: f.mark(tenant).askedAt, wakeAt: null })
+      expect(await store.commit(f.commit(hostId, [f.extension(runId, 2, { epoch: 1 })]))).toEqual({ kind: 'fenced' })
+    }
+    expect(await claim(store, hostId, tenant)).toBe(true)
+    expect(await eraseContent(store, hostId, tenant)).toBe('done')
+    for (const runId of ids)
+      expect((await store.readEvents(runId, 0)).map(({ payload }) => payload)).toEqual(['{}', '{}'])
+  })
+
   it('S17 S14 the trail goes with all of an erased tenant, which gets no new one', async () => {
     const { store } = await open()
     const hostId = await f.host(store)
