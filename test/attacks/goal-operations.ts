@@ -59,5 +59,6 @@ const under = (root: string, suffix: string): { readonly [operation: string]: (p
 export const GOAL_OPERATIONS: { readonly [operation: string]: (pool: Pool) => Promise<Good> } = {
   ...under('/v1/goals', ''),
   ...under('/v1/host/sample/goals', 'Sample'),
+  getGoalCertificate: async p => ({ url: `/v1/goals/${await ended(p)}/certificate` }),
   getGoalDetails: async p => ({ url: `/v1/host/assay/goals/${await active(p)}` }),
 }

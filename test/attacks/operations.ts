@@ -1,5 +1,6 @@
 import { at } from '../e2e/judging/project.js'
 import { node, workflow } from '../http/harness.js'
+import { COMMITMENT_OPERATIONS } from './commitment-operations.js'
 import { GOAL_OPERATIONS } from './goal-operations.js'
 import { type Ask, isOver, type KeyOf, type LiveHost } from './live-host.js'
 
@@ -107,6 +108,7 @@ export const GOOD: { readonly [operation: string]: (pool: Pool) => Good | Promis
   },
   validateWorkflow: () => ({ url: '/v1/workflows:validate', ask: post(workflow('w', [node('n', 'core.noop')])) }),
   ...GOAL_OPERATIONS,
+  ...COMMITMENT_OPERATIONS,
   async listSchedules(p) {
     await scheduling(p)
     return { url: `${SCHEDULES}?limit=2` }

@@ -135,6 +135,11 @@ export const coreNodeTypes: readonly NodeType[] = [
   noopNode,
   subWorkflowNode,
 ]
+
+/** Each of them with what its configuration is made of. */
+export type CoreNode =
+  | typeof noopNode
+  | typeof subWorkflowNode
 `,
     )
   })

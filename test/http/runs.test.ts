@@ -39,6 +39,7 @@ describe('creating runs', () => {
       status: 'running',
       eventsUrl: `/v1/runs/${runId}/events`,
       statusUrl: `/v1/runs/${runId}`,
+      warnings: ['inputs["whatever"]: nothing in the workflow takes it'],
     })
   })
 
