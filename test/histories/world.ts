@@ -73,7 +73,9 @@ export const projectWorld =
   (project: string): OpenWorld =>
   async (fill = NOTHING, watch = store => store) => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'assay-history-'))
-    const flags = { project, data: folder, database: 'memory:', port: String(await freePort()), 'log.level': 'silent' }
+    // Histories are of runs that a story starts; goals of the project would start more, by the clock.
+    const quietly = { 'log.level': 'silent', 'goals.enabled': false }
+    const flags = { project, data: folder, database: 'memory:', port: String(await freePort()), ...quietly }
     const clock = new ManualClock()
     let store!: Store
     let writes = 0
