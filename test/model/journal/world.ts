@@ -34,6 +34,7 @@ export class World {
   /** Who publishes in the same scopes waits for each other, so that the model knows who was first. */
   readonly #lines = new Map<string, Promise<unknown>>()
   #others = 0
+  #committing = 0
 
   constructor(
     store: Store,
@@ -97,7 +98,8 @@ export class World {
         const open = (await this.rig.store.listRuns({ tenant: null, limit: 100_000 })).filter(
           ({ endedAt }) => endedAt === null,
         )
-        if (open.length === 0) return true
+        // What is durable may be read before the model has heard of it.
+        if (open.length === 0) return this.#committing === 0
         await this.rig.clock.advance(ms)
         ms = Math.min(ms * 2, 2_000)
         await meanwhile()
@@ -213,6 +215,15 @@ export class World {
   }
 
   async #commit(store: Store, commit: Commit): Promise<CommitResult> {
+    this.#committing += 1
+    try {
+      return await this.#committed(store, commit)
+    } finally {
+      this.#committing -= 1
+    }
+  }
+
+  async #committed(store: Store, commit: Commit): Promise<CommitResult> {
     const result = await store.commit(commit)
     if (result.kind !== 'committed') return result
     this.model.hear(commit)
