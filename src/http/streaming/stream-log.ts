@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Refusal, refuse } from '../../core/problem.js'
 import type { StoredEvent } from '../../engine/ports/event-log.js'
+import { EventsAnswer } from '../../wire/event.js'
 import type { StreamMode } from '../../wire/stream-mode.js'
 import type { Edge } from '../deps.js'
 import { type HttpAnswer, problem } from '../http-answer.js'
@@ -19,6 +20,21 @@ export type FollowedLog = {
 }
 
 export type Subscribed = { readonly modes: readonly StreamMode[]; readonly bufferMs: number; readonly after: number }
+
+/** How a route says that its log can be followed. */
+export const FOLLOWED = {
+  headers: [
+    { name: 'Accept', description: '`application/json` for the log so far; otherwise a stream' },
+    { name: 'Last-Event-ID', description: 'Highest sequence the reader has' },
+  ],
+  responses: {
+    200: {
+      description: 'A `text/event-stream`, or JSON when that is what Accept names',
+      schema: EventsAnswer,
+      contentType: 'text/event-stream',
+    },
+  },
+}
 
 export const wantsJson = (accept: string | undefined): boolean =>
   accept?.includes('application/json') === true && !accept.includes('text/event-stream')

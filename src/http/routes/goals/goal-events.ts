@@ -1,6 +1,6 @@
 import type { Goal } from '../../../core/goal/state.js'
 import { refuse } from '../../../core/problem.js'
-import { EventsAnswer, PollQuery } from '../../../wire/event.js'
+import { PollQuery } from '../../../wire/event.js'
 import { renderEvent } from '../../../wire/render.js'
 import { GoalEventsQuery, GoalPollAnswer } from '../../../wire/standing/goal.js'
 import type { Edge } from '../../deps.js'
@@ -8,6 +8,7 @@ import { problem } from '../../http-answer.js'
 import { type Route, route } from '../../route.js'
 import {
   BEYOND_LOG,
+  FOLLOWED,
   type FollowedLog,
   whileHeld,
   NOT_STORED,
@@ -34,17 +35,7 @@ const streamGoal = (edge: Edge, root: string, suffix: string): Route =>
     summary: 'The log of a goal: history, then live, as server-sent events; or as JSON',
     access: 'goals:read',
     query: GoalEventsQuery,
-    headers: [
-      { name: 'Accept', description: '`application/json` for the log so far; otherwise a stream' },
-      { name: 'Last-Event-ID', description: 'Highest sequence the reader has' },
-    ],
-    responses: {
-      200: {
-        description: 'A `text/event-stream`, or JSON when that is what Accept names',
-        schema: EventsAnswer,
-        contentType: 'text/event-stream',
-      },
-    },
+    ...FOLLOWED,
     refusals: ['validation_error', 'not_found', 'rate_limited', 'capability_not_provided'],
     async handle(call) {
       const { caller, params, query, request } = call

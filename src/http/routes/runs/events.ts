@@ -1,6 +1,6 @@
 import { type Refusal, refuse } from '../../../core/problem.js'
 import type { InspectedRun } from '../../../engine/api.js'
-import { EventsAnswer, EventsQuery, PollAnswer, PollQuery } from '../../../wire/event.js'
+import { EventsQuery, PollAnswer, PollQuery } from '../../../wire/event.js'
 import { parseStreamMode, STREAM_MODES } from '../../../wire/stream-mode.js'
 import { compileCheck, type ShapeCheck } from '../../check.js'
 import type { Edge } from '../../deps.js'
@@ -10,6 +10,7 @@ import { type Call, type Route, route } from '../../route.js'
 import {
   type Subscribed,
   BEYOND_LOG,
+  FOLLOWED,
   type FollowedLog,
   whileHeld,
   NOT_STORED,
@@ -32,17 +33,7 @@ const streamEvents = (edge: Edge): Route => {
     access: 'runs:read',
     query: EventsQuery,
     lateQuery: true,
-    headers: [
-      { name: 'Accept', description: '`application/json` for the log so far; otherwise a stream' },
-      { name: 'Last-Event-ID', description: 'Highest sequence the reader has' },
-    ],
-    responses: {
-      200: {
-        description: 'A `text/event-stream`, or JSON when that is what Accept names',
-        schema: EventsAnswer,
-        contentType: 'text/event-stream',
-      },
-    },
+    ...FOLLOWED,
     refusals: ['validation_error', 'unsupported_stream_mode', 'not_found', 'run_expired', 'rate_limited'],
     async handle(call) {
       const { tenant } = call.caller
